@@ -170,7 +170,7 @@ def test_a_spatial_arm_with_all_families_agrees_with_the_recursion():
 
 
 def test_what_cannot_be_meshed_is_named():
-    with pytest.raises(ModelError, match="it is free; the method lumped_fe needs a nominal motion"):
+    with pytest.raises(ModelError, match="it is free, and no loop determines how its link moves"):
         LumpedModel(
             Robot(name="f", links=[{"name": "a", "joint": {"type": "free"}, "rigid": {"mass": 1, "inertia": 1}}])
         )

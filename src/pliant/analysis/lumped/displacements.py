@@ -48,17 +48,21 @@ class RootMap(NamedTuple):
 
 
 class Numbering:
-    """Where the independent displacements of each link stand in y."""
+    """Where the independent displacements of each link stand in y.
+
+    joint  per link: those of its passive joint, none of one that is driven or fixed
+    own    per link: those of its nodes
+    """
 
     def __init__(self, skeleton: Skeleton) -> None:
         self.names: list[str] = []
-        self.joint: list[int | None] = []
+        self.joint: list[NDArray[np.int_]] = []
         self.own: list[NDArray[np.int_]] = []
         words = ("dx", "dy", "dz", "rx", "ry", "rz")
         for seat, mesh in zip(skeleton.seats, skeleton.meshes, strict=True):
-            self.joint.append(len(self.names) if seat.is_passive else None)
-            if seat.is_passive:
-                self.names.append(seat.name)
+            passive = seat.coordinates if seat.is_passive else ()
+            self.joint.append(len(self.names) + np.arange(len(passive)))
+            self.names += [skeleton.joints[k] for k in passive]
             self.own.append(len(self.names) + np.arange(mesh.own))
             components = [words[c] for c in np.flatnonzero(mesh.active)]
             self.names += [f"{mesh.name}.{node}.{word}" for node in range(1, mesh.nodes) for word in components]
@@ -102,9 +106,9 @@ def root_maps(skeleton: Skeleton, numbering: Numbering, links: list[LinkMotion])
             columns, node = node_map(skeleton, numbering, out, seat.parent, seat.place.node)
             X = product(carried_over(links[i].relative, seat.place, mesh.bodies.x[seat.place.node]), node)
         joint = numbering.joint[i]
-        if joint is not None:
+        if len(joint):
             columns = np.append(columns, joint)
-            own = np.broadcast_to(seat.column[:, None], (times, 6, 1))
+            own = np.broadcast_to(seat.columns, (times, 6, len(joint)))
             X = (np.concatenate([X[0], own], axis=2), *(np.concatenate([x, 0 * own], axis=2) for x in X[1:]))
         out.append(RootMap(columns, (X[0], X[1], X[2])))
     return out
@@ -167,7 +171,7 @@ class AppliedLoads:
     """What acts from outside at some instants.
 
     wrenches  link and place of a frame, and force and moment (times, 6) on it, base axes
-    efforts   joint coordinate, by its place -> effort along it (times,), N m or N
+    efforts   coordinate of a joint that has no other, by its place -> effort along it (times,), N m or N
     """
 
     wrenches: tuple[tuple[tuple[int, FramePlace], Floats], ...] = ()
@@ -212,6 +216,6 @@ def generalised(model: LumpedModel, links: list[LinkMotion], roots: list[RootMap
         columns, U = frame_map(model.skeleton, model.numbering, roots, links, end)
         out[:, columns] += np.einsum("tij,ti->tj", U[0], wrench)
     for seat, passive in zip(model.skeleton.seats, model.numbering.joint, strict=True):
-        if passive is not None and seat.coordinate is not None:
-            out[:, passive] += loads.efforts.get(seat.coordinate, 0.0)
+        for coordinate, place in zip(seat.coordinates, passive, strict=False):
+            out[:, place] += loads.efforts.get(coordinate, 0.0)
     return out

@@ -168,9 +168,9 @@ def reactions(model: LumpedModel, assembled: AssembledMotion, state: ElasticStat
             back = np.hstack([cross(assembled.forces.roots[i][:, k : k + 3], turns[i][:, 0]) for k in (0, 3)])
             w = w + back
         if seat.is_actuated:
-            own = assembled.loads.efforts.get(seat.coordinate, 0.0) if seat.coordinate is not None else 0.0
-            efforts[seat.name] = w @ seat.column + model.joint_force(i, assembled.motion) - own
-        joints[seat.name] = _at_axis(w, seat.column[3:], -(seat.R_JB.T @ seat.p_JB))
+            own = assembled.loads.efforts.get(seat.coordinates[0], 0.0)
+            efforts[seat.name] = w @ seat.columns[:, 0] + model.joint_force(i, assembled.motion)[:, 0] - own
+        joints[seat.name] = _at_axis(w, seat.columns[3:], -(seat.R_JB.T @ seat.p_JB))
     return Reactions(
         {name: joints[name] for name in reversed(joints)},
         closed,
@@ -189,9 +189,13 @@ def _turns(model: LumpedModel, assembled: AssembledMotion, y: ElasticState) -> l
     ]
 
 
-def _at_axis(w: Floats, axis: Floats, p_BJ: Floats) -> Floats:
-    """A wrench at the link's origin, with its moment about the nearest point of the joint's axis."""
-    nearest = p_BJ - axis * (axis @ p_BJ) if axis.any() else np.zeros(3)
+def _at_axis(w: Floats, turns: Floats, p_BJ: Floats) -> Floats:
+    """A wrench at the link's origin, with its moment about the nearest point of a hinge's axis, or a ball's centre."""
+    axes = turns[:, turns.any(axis=0)]
+    nearest = p_BJ if axes.size else np.zeros(3)
+    if axes.shape[1] == 1:
+        axis = axes[:, 0]
+        nearest = p_BJ - axis * (axis @ p_BJ)
     return np.hstack([w[:, :3], w[:, 3:] - cross(nearest, w[:, :3])])
 
 
@@ -210,7 +214,7 @@ def _lacking(model: LumpedModel, assembled: AssembledMotion, y: ElasticState, fo
         out[:, root.columns] += np.einsum("tij,ti->tj", root.X[0], forces[i][:, :6])
         out[:, model.numbering.own[i]] += forces[i][:, 6:]
         place = model.numbering.joint[i]
-        if place is not None:
+        if len(place):
             rotor, stiffness, damping = model.joint_constants(i)
             out[:, place] += model.joint_force(i, assembled.motion)
             out[:, place] += rotor * y.z_ddot[:, place] + damping * y.z_dot[:, place] + stiffness * y.z[:, place]

@@ -77,7 +77,7 @@ def nominal_forces(
         on_link, own = weights @ model.links[i].F_w, model.numbering.own[i]
         lacking[:, roots[i].columns] += np.einsum("tij,ti->tj", roots[i].X[0], on_link[:, :6])
         lacking[:, own] += on_link[:, 6:]
-        if (passive := model.numbering.joint[i]) is not None:
+        if len(passive := model.numbering.joint[i]):
             lacking[:, passive] += model.joint_force(i, motion)
     for load in placed(model, links, loads):
         nodes[load.link][:, load.place.node] -= load.wrench
@@ -240,34 +240,46 @@ def lever_stiffness(
     for load in placed(model, links, loads):
         columns, theta = _turn(model, roots, load.link, load.place.node)
         yield LeverStiffness(columns, _both(theta, lever_matrix(load.lever, -load.wrench[:, :3]), theta))
-    for i, seat in enumerate(model.skeleton.seats):
-        passive = model.numbering.joint[i]
-        hinge = passive is not None and bool(seat.turns)
-        # of what hangs behind a passive hinge: the link's origin, seen from the hinge, turns with the link
-        far = seat.R_JB.T @ seat.p_JB if hinge else np.zeros(3)
-        if hinge:
-            theta = roots[i].X[0][:, 3:]
-            yield LeverStiffness(roots[i].columns, _both(theta, lever_matrix(far, forces.roots[i][:, :3]), theta))
-        if seat.parent == BASE:
-            continue
-        rel, x = links[i].relative, model.meshes[seat.parent].bodies.x[seat.place.node]
-        columns, theta = _turn(model, roots, seat.parent, seat.place.node)
-        up, far = _turned(rel.R, forces.roots[i]), np.einsum("tij,j->ti", rel.R, far)
-        K = _both(theta, lever_matrix(rel.p - x - far, up[:, :3]), theta)
-        if passive is not None:
-            axis = np.einsum("tij,j->ti", rel.R, seat.R_JB.T @ seat.axis)
-            acting = _moved(up, far)[:, 3:] if hinge else up[:, :3]
-            # the axis turns with the frame: delta q (theta x n) . load
-            turned = np.einsum("ti,tij->tj", cross(axis, acting), theta)
-            columns, inner = np.append(columns, passive), K
-            K = np.zeros((len(inner), len(columns), len(columns)))
-            K[:, :-1, :-1], K[:, -1, :-1] = inner, turned
-            if not hinge:
-                # a slide makes the lever longer
-                K[:, :-1, -1] = turned
-        yield LeverStiffness(columns, K)
+    for i in range(len(model.skeleton.seats)):
+        yield from _joint(model, links, roots, forces, i)
     for loop, wrench in zip(model.loops, forces.ends, strict=True):
         yield from _closure(model, links, roots, loop, wrench)
+
+
+def _joint(
+    model: LumpedModel, links: list[LinkMotion], roots: list[RootMap], forces: NominalForces, i: int
+) -> Iterator[LeverStiffness]:
+    """Levers of a joint turn with the frame that carries it and with what hangs behind it, and so do its axes."""
+    seat, passive, rel = model.skeleton.seats[i], model.numbering.joint[i], links[i].relative
+    turning = seat.turns[: len(passive)] != 0
+    # of what hangs behind a passive hinge: the link's origin, seen from the hinge, turns with the link
+    far = seat.R_JB.T @ seat.p_JB if turning.any() else np.zeros(3)
+    if turning.any():
+        theta = roots[i].X[0][:, 3:]
+        yield LeverStiffness(roots[i].columns, _both(theta, lever_matrix(far, forces.roots[i][:, :3]), theta))
+    # from here on in axes of the link that carries the joint
+    up, far_up = _turned(rel.R, forces.roots[i]), np.einsum("tij,j->ti", rel.R, far)
+    moment = _moved(up, far_up)[:, 3:]
+    axes = np.einsum("tij,kj->tki", rel.R, (seat.axes @ seat.R_JB)[: len(passive)])
+    if turning.sum() > 1:
+        # one turn of a ball turns the axes of the others: half of delta q_j (q_k n_k x n_j) . moment
+        n, own = axes[:, turning], passive[turning]
+        K = np.einsum("tkai,ti->tak", cross(n[:, :, None], n[:, None]), moment) / 2
+        yield LeverStiffness(own, K)
+    if seat.parent == BASE:
+        return
+    x = model.meshes[seat.parent].bodies.x[seat.place.node]
+    columns, theta = _turn(model, roots, seat.parent, seat.place.node)
+    inner = _both(theta, lever_matrix(rel.p - x - far_up, up[:, :3]), theta)
+    size = len(columns)
+    K = np.zeros((len(inner), size + len(passive), size + len(passive)))
+    K[:, :size, :size] = inner
+    for k, (turns, slides) in enumerate(zip(seat.turns, seat.slides, strict=True) if len(passive) else ()):
+        # the axis turns with the frame: delta q (theta x n) . load, and a slide makes the lever longer
+        longer = np.einsum("ti,tij->tj", cross(axes[:, k], slides * up[:, :3]), theta)
+        K[:, size + k, :size] = np.einsum("ti,tij->tj", cross(axes[:, k], turns * moment), theta) + longer
+        K[:, :size, size + k] = longer
+    yield LeverStiffness(np.append(columns, passive), K)
 
 
 def _closure(

@@ -56,6 +56,8 @@ FULL_SIZE = 250
 """Robots of more displacements are assembled in sparse matrices."""
 SINGULAR = 1e-9
 """Rows of loops that are this small beside the largest determine nothing."""
+UNTURNED = 1e-9
+"""rad: turn of a ball joint at which its spring pulls nowhere."""
 PREFERRED = 10.0
 """How much less a passive joint may move the ends of loops than another displacement, and be taken as dependent."""
 
@@ -248,18 +250,17 @@ class LumpedModel:
 
     def _add_joints(self, total: MatrixSum, motion: JointMotion) -> None:
         """Spring, damper, rotor and dry friction of the nominal rate, at passive joints."""
-        for i, place in enumerate(self.numbering.joint):
-            if place is None:
+        for i, places in enumerate(self.numbering.joint):
+            if not len(places):
                 continue
-            rotor, stiffness, damping = self.joint_constants(i)
-            force = self.joint_force(i, motion)
-            one = np.array([place])
+            one, force = np.eye(len(places)), self.joint_force(i, motion)
+            parts = [x * one for x in self.joint_constants(i)]
             if total.times is None:
-                parts = [coo_array([[x]]) for x in (rotor, damping, stiffness)]
-                total.add(one, Matrices(parts[0], parts[1], parts[2], force))
+                M, D, K = (coo_array(x) for x in (parts[0], parts[2], parts[1]))
+                total.add(places, Matrices(M, D, K, force[0]))
             else:
-                full = [np.full((total.times, 1, 1), x) for x in (rotor, damping, stiffness)]
-                total.add(one, Matrices(full[0], full[1], full[2], force[:, None]))
+                M, D, K = (np.tile(x, (total.times, 1, 1)) for x in (parts[0], parts[2], parts[1]))
+                total.add(places, Matrices(M, D, K, force))
 
     def joint_constants(self, i: int) -> tuple[float, float, float]:
         """Inertia of the rotor at the joint, stiffness of its spring, viscous damping."""
@@ -267,10 +268,18 @@ class LumpedModel:
         return drive.inertia, drive.stiffness, drive.damping
 
     def joint_force(self, i: int, motion: JointMotion) -> Floats:
-        """What rotor, spring and friction of a joint take along the nominal motion (times,)."""
+        """What rotor, spring and friction of a joint take along the nominal motion (times, displacements)."""
         seat = self.skeleton.seats[i]
-        q, v, a = (x[:, seat.coordinate] for x in motion)
-        return np.asarray(seat.drive.inertia * a + seat.drive.force(q, v))
+        q, v, a = (x[:, list(seat.coordinates)] for x in motion)
+        if seat.is_single:
+            return np.asarray(seat.drive.inertia * a + seat.drive.force(q, v))
+        if seat.drive.stiffness and np.abs(q).max(initial=0.0) > UNTURNED:
+            raise ModelError(
+                f"joint '{seat.name}': it is {seat.kind.name} with a spring, and turned by "
+                f"{np.linalg.norm(q, axis=1).max():.3g} rad in the nominal motion; the method lumped_fe takes such a "
+                "spring about its rest only (use three revolute joints, or the method recursive)"
+            )
+        return np.asarray(seat.drive.damping * seat.speeds(motion))
 
     # ---- loops
 
@@ -314,7 +323,7 @@ class LumpedModel:
         from scipy.linalg import qr
 
         weights = np.ones(self.numbering.size)
-        weights[[k for k in self.numbering.joint if k is not None]] = PREFERRED
+        weights[np.concatenate(self.numbering.joint)] = PREFERRED
         _, R, order = qr(J * weights, pivoting=True, mode="economic")
         dependent = order[: int((np.abs(np.diag(R)) > SINGULAR * np.abs(J).max()).sum())]
         # rows that say nothing new, as of a plane that all links keep anyway
@@ -369,6 +378,9 @@ class LumpedModel:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of z: passive joints by their names, displacements and turns of nodes as LINK.NODE.dx, ..., .rz."""
+        """Names of z: passive joints by their coordinates, displacements and turns of nodes as LINK.NODE.dx, ..., .rz.
+
+        What a joint of several coordinates does beside its nominal motion is along and about axes of its link.
+        """
         names = self.numbering.names
         return tuple(names if self.elimination is None else [names[k] for k in self.elimination.independent])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from pliant.analysis.lumped.mesh import FramePlace, LinkMesh
 from pliant.analysis.lumped.node_equations import Floats, tilde
 from pliant.errors import ModelError
 from pliant.mechanism import BASE
+from pliant.spatial.vectors import dot, identity3, turn_about
 
 if TYPE_CHECKING:
-    from pliant.joints.kind import JointDrive
-    from pliant.mechanism import LoopEnds, Mechanism
+    from pliant.joints.kind import JointDrive, JointKind
+    from pliant.mechanism import LoopEnds, Mechanism, MemberJoint
 
 BASE_PLACE = FramePlace(0, np.zeros(3), np.eye(3))
 
@@ -35,7 +36,10 @@ class JointMotion(NamedTuple):
 
 
 class RelativeMotion(NamedTuple):
-    """A link frame in that of its parent, with two derivatives of the components: R (times, 3, 3), p (times, 3)."""
+    """A link frame in that of its parent, with two derivatives of the components: R (times, 3, 3), p (times, 3).
+
+    w, w_dot  angular velocity against the parent and its derivative, link axes (times, 3)
+    """
 
     R: Floats
     R_dot: Floats
@@ -43,6 +47,8 @@ class RelativeMotion(NamedTuple):
     p: Floats
     p_dot: Floats
     p_ddot: Floats
+    w: Floats
+    w_dot: Floats
 
     def at(self, t: int) -> RelativeMotion:
         """The motion at one instant."""
@@ -69,66 +75,146 @@ class LinkMotion(NamedTuple):
         return LinkMotion(R, p, v, w, w_dot, a, self.relative.at(t))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class JointSeat:
     """A joint between a frame of the parent and a link.
 
-    coordinate  place among the joint coordinates, or None if the joint is fixed
-    turns       angle about the axis per unit of the coordinate
-    slides      way along the axis per unit of the coordinate
-    drive       what acts along it
-    column      (6,) displacement of the link frame per unit of the coordinate, link axes
+    What it leaves free are turns about axes and slides along them, m of them, none if it is fixed. A spherical or free
+    joint has a rotation vector among its coordinates; small displacements beside the nominal motion are along and about
+    axes that the link takes along, whatever the coordinates are.
+
+    coordinates  places among the joint coordinates (m,)
+    axes         (m, 3) in the joint frame J; of several they are those of the moved one
+    turns        (m,) angle about each axis per unit of displacement
+    slides       (m,) way along each axis
+    drive        what acts along it
+    columns      (6, m) displacement of the link frame per unit of displacement, link axes
     """
 
     name: str
     parent: int
     place: FramePlace
-    axis: Floats
+    kind: type[JointKind]
+    parameters: tuple[float, ...]
+    axes: Floats
     R_FJ: Floats
     p_FJ: Floats
     R_JB: Floats
     p_JB: Floats
-    coordinate: int | None
-    turns: float
-    slides: float
+    coordinates: tuple[int, ...]
+    turns: Floats
+    slides: Floats
     is_actuated: bool
     drive: JointDrive
 
     @property
-    def column(self) -> Floats:
-        axis = self.R_JB.T @ self.axis
-        lever = self.slides * axis + self.turns * np.cross(axis, self.R_JB.T @ self.p_JB)
-        return np.concatenate([lever, self.turns * axis])
+    def columns(self) -> Floats:
+        axes = self.axes @ self.R_JB
+        levers = self.slides[:, None] * axes + self.turns[:, None] * np.cross(axes, self.R_JB.T @ self.p_JB)
+        return np.vstack([levers.T, (self.turns[:, None] * axes).T])
 
     @property
     def is_passive(self) -> bool:
         """Whether it moves by itself."""
-        return self.coordinate is not None and not self.is_actuated
+        return bool(self.coordinates) and not self.is_actuated
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it has at most one coordinate, along which motors, springs and friction act."""
+        return len(self.coordinates) < 2
+
+    def speeds(self, motion: JointMotion) -> Floats:
+        """Rates of the displacements in the nominal motion (times, m): angular velocities in the place of angles."""
+        v = motion.v[:, list(self.coordinates)]
+        if self.is_single:
+            return v
+        kind = self.kind()
+        moved = kind.motion(list(motion.q[:, list(self.coordinates)].T), list(v.T), 0.0, self.parameters)
+        return _filled(kind.along(moved.state, list(v.T)), len(v))
 
     def relative(self, motion: JointMotion) -> RelativeMotion:
         """The link frame as the joint places it on the parent's frame."""
-        if self.coordinate is None:
-            q = v = a = np.zeros(len(motion.q))
-        else:
-            q, v, a = (x[:, self.coordinate] for x in motion)
         X, x0 = self.place.R @ self.R_FJ, self.place.p + self.place.R @ self.p_FJ
+        q, v, a = (x[:, list(self.coordinates)] for x in motion)
+        if not self.is_single:
+            return self._relative_of_several(X, x0, q, v, a)
+        axis = self.axes[0] if len(self.axes) else np.zeros(3)
+        turns, slides = (float(x[0]) if len(x) else 0.0 for x in (self.turns, self.slides))
+        q, v, a = (x[:, 0] if len(self.axes) else np.zeros(len(x)) for x in (q, v, a))
         # Rodrigues: E = 1 + sin q n~ + (1 - cos q) n~ n~, on constant factors
-        axis_ = tilde(self.axis)
-        turns = (np.eye(3), axis_, axis_ @ axis_)
-        turn, rate, change = (self.turns * x for x in (q, v, a))
+        axis_ = tilde(axis)
+        powers = (np.eye(3), axis_, axis_ @ axis_)
+        turn, rate, change = (turns * x for x in (q, v, a))
         s, c, zero = np.sin(turn), np.cos(turn), np.zeros_like(q)
         terms = (
             (1 + zero, s, 1 - c),
             (zero, c * rate, s * rate),
             (zero, c * change - s * rate * rate, s * change + c * rate * rate),
         )
-        matrices = np.stack([(X @ E @ self.R_JB).ravel() for E in turns])
-        arms = np.stack([X @ E @ self.p_JB for E in turns])
+        matrices = np.stack([(X @ E @ self.R_JB).ravel() for E in powers])
+        arms = np.stack([X @ E @ self.p_JB for E in powers])
         R = [(np.column_stack(term) @ matrices).reshape(-1, 3, 3) for term in terms]
         p = [np.column_stack(term) @ arms for term in terms]
-        if self.slides:
-            p = [place + np.outer(self.slides * x, X @ self.axis) for place, x in zip(p, (q, v, a), strict=True)]
-        return RelativeMotion(R[0], R[1], R[2], x0 + p[0], p[1], p[2])
+        if slides:
+            p = [place + np.outer(slides * x, X @ axis) for place, x in zip(p, (q, v, a), strict=True)]
+        w, w_dot = (np.outer(x, self.R_JB.T @ axis) for x in (rate, change))
+        return RelativeMotion(R[0], R[1], R[2], x0 + p[0], p[1], p[2], w, w_dot)
+
+    def _relative_of_several(self, X: Floats, x0: Floats, q: Floats, v: Floats, a: Floats) -> RelativeMotion:
+        """By the motion that the kind of joint knows, whose axis is z of its own frame."""
+        times, kind = len(q), self.kind()
+        moved = kind.motion(list(q.T), list(v.T), 0.0, self.parameters)
+        along = kind.along(moved.state, list(a.T))
+        further = [dot([column[i] for column in kind.columns(self.parameters)], along) for i in range(6)]
+        turn, R = moved.place.turn, moved.place.R
+        if turn is not None:
+            R = turn_about(turn.axis, turn.c, turn.s, identity3())
+        S = _onto_axis(self.axes[0]) if kind.has_axis() else np.eye(3)
+        E = S @ np.moveaxis(np.array([_filled(row, times) for row in R or identity3()]), 0, 1) @ S.T
+
+        def own(x: Sequence[Any]) -> Floats:
+            return _filled(x, times) @ S.T
+
+        def seen(x: Floats) -> Floats:
+            """From axes of the moved joint frame to those of its seat."""
+            return np.asarray(np.einsum("tij,tj->ti", E, x))
+
+        w = own(moved.w)
+        w_dot = own(further[3:]) + own(moved.bias_w)
+        d = [own(moved.place.p), own(moved.p_rate) + seen(own(moved.v)), seen(own(further[:3]) + own(moved.bias_v))]
+        w_, wd_ = tilde(w), tilde(w_dot)
+        turned = (E, E @ w_, E @ (w_ @ w_ + wd_))
+        R3 = [X @ part @ self.R_JB for part in turned]
+        p3 = [(part + step @ self.p_JB) @ X.T for part, step in zip(d, turned, strict=True)]
+        return RelativeMotion(
+            R3[0], R3[1], R3[2], x0 + p3[0], p3[1], p3[2], w @ self.R_JB, w_dot @ self.R_JB
+        )  # fmt: skip
+
+
+def _filled(parts: Sequence[Any], times: int) -> Floats:
+    """Numbers and arrays (times,) side by side (times, k)."""
+    return np.stack([np.broadcast_to(np.asarray(x, dtype=float), times) for x in parts], axis=-1)
+
+
+def _onto_axis(axis: Floats) -> Floats:
+    """A rotation that brings z onto an axis."""
+    first, second = np.linalg.svd(axis[None])[2][1:]
+    sense = np.sign(np.linalg.det(np.array([first, second, axis])))
+    return np.array([first, sense * second, axis]).T
+
+
+def _freedoms(joint: MemberJoint) -> tuple[Floats, Floats, Floats]:
+    """Axes (m, 3) of what a joint leaves free, in its frame, and turns and slides (m,) per unit along each."""
+    axes, turns, slides = [], [], []
+    for column in joint.kind().columns(joint.parameters):
+        linear, angular = np.array(column[:3], dtype=float), np.array(column[3:], dtype=float)
+        axis = joint.axis if joint.kind.has_axis() else np.abs(linear if linear.any() else angular)
+        # of a kind with an axis the columns are along z
+        along = np.array([0.0, 0.0, 1.0]) if joint.kind.has_axis() else axis
+        axes.append(axis)
+        turns.append(float(along @ angular))
+        slides.append(float(along @ linear))
+    return np.array(axes).reshape(-1, 3), np.array(turns), np.array(slides)
 
 
 class Skeleton:
@@ -145,40 +231,38 @@ class Skeleton:
             )
         for member in mechanism.members:
             joint = member.joint
-            screw = joint.kind.screw(joint.parameters)
-            if screw is None:
-                raise ModelError(
-                    f"joint '{joint.name}': it is {joint.kind.name}; the method lumped_fe needs a nominal motion of "
-                    "every joint, along one coordinate (use the method recursive)"
-                )
-            moves = bool(joint.kind.coordinates)
+            axes, turns, slides = _freedoms(joint)
             self.seats.append(
                 JointSeat(
                     name=joint.name,
                     parent=member.parent,
                     place=BASE_PLACE if member.parent == BASE else meshes[member.parent].frames[member.frame],
-                    axis=joint.axis if moves else np.zeros(3),
+                    kind=joint.kind,
+                    parameters=joint.parameters,
+                    axes=axes,
                     R_FJ=joint.R_PJ,
                     p_FJ=joint.p_PJ,
                     R_JB=joint.R_JB,
                     p_JB=joint.p_JB,
-                    coordinate=member.start if moves else None,
-                    turns=screw[0],
-                    slides=screw[1],
-                    is_actuated=joint.is_actuated and moves,
+                    coordinates=tuple(range(member.start, member.start + len(axes))),
+                    turns=turns,
+                    slides=slides,
+                    is_actuated=joint.is_actuated and bool(len(axes)),
                     drive=joint.drive,
                 )
             )
+        if not mechanism.loops:
+            _require_held(self, np.zeros((1, 0, len(self.passive))))
 
     @property
     def driven(self) -> list[int]:
         """Places of the actuated joints among the coordinates."""
-        return [s.coordinate for s in self.seats if s.is_actuated and s.coordinate is not None]
+        return [k for s in self.seats if s.is_actuated for k in s.coordinates]
 
     @property
     def passive(self) -> list[int]:
         """Places of the passive joints."""
-        return [s.coordinate for s in self.seats if s.is_passive and s.coordinate is not None]
+        return [k for s in self.seats if s.is_passive for k in s.coordinates]
 
     def frame(self, name: str) -> tuple[int, FramePlace]:
         """Link and place of LINK.FRAME, LINK, base, or tip (that of the robot)."""
@@ -197,7 +281,7 @@ class Skeleton:
         still = np.zeros((times, 3))
         lift = np.tile(-self.mechanism.gravity if weight else np.zeros(3), (times, 1))
         one = np.broadcast_to(np.eye(3), (times, 3, 3))
-        none = RelativeMotion(one, one * 0, one * 0, still, still, still)
+        none = RelativeMotion(one, one * 0, one * 0, still, still, still, still, still)
         base = LinkMotion(one, still, still, still, still, lift, none)
         out: list[LinkMotion] = []
         for seat in self.seats:
@@ -226,11 +310,6 @@ def cross(a: Floats, b: Floats) -> Floats:
 def _carry(up: LinkMotion, seat: JointSeat, motion: JointMotion) -> LinkMotion:
     rel = seat.relative(motion)
     back = np.swapaxes(rel.R, 1, 2)
-    column = seat.column[3:]
-    if seat.coordinate is None:
-        rate = acceleration = np.zeros((len(motion.q), 1))
-    else:
-        rate, acceleration = (x[:, [seat.coordinate]] for x in (motion.v, motion.a))
 
     def down(x: Floats) -> Floats:
         return np.asarray(np.einsum("tij,tj->ti", back, x))
@@ -243,8 +322,8 @@ def _carry(up: LinkMotion, seat: JointSeat, motion: JointMotion) -> LinkMotion:
         up.R @ rel.R,
         up.p + np.einsum("tij,tj->ti", up.R, rel.p),
         down(velocity),
-        w_up + rate * column,
-        down(up.w_dot) + cross(w_up, rate * column) + acceleration * column,
+        w_up + rel.w,
+        down(up.w_dot) + cross(w_up, rel.w) + rel.w_dot,
         down(a),
         rel,
     )
@@ -259,6 +338,8 @@ STRIDES = 60
 """Instants at which a motion is followed one after the other."""
 SINGULAR = 1e-9
 """Smallest singular value of the passive joints' rows, relative to the largest, that still determines them."""
+LOOSE = 1e-6
+"""Part of a motion that the loops do not hold by which a free link moves."""
 AXES = "xyz"
 
 
@@ -425,10 +506,27 @@ def with_passive_rates(skeleton: Skeleton, loops: list[LoopRows], motion: JointM
             f"robot '{skeleton.mechanism.name}': its drives do not determine the passive joints at {at} (a singular "
             "pose of the closed chain); keep the path away from it"
         )
+    _require_held(skeleton, J)
     inverse = np.linalg.pinv(J)
     v[:, passive] = -np.einsum("tpr,tr->tp", inverse, _rates(skeleton, loops, JointMotion(q, v, a))[0])
     a[:, passive] = -np.einsum("tpr,tr->tp", inverse, _rates(skeleton, loops, JointMotion(q, v, a))[1])
     return JointMotion(q, v, a)
+
+
+def _require_held(skeleton: Skeleton, J: Floats) -> None:
+    """Refuse a free link that no loop holds: nothing says how it moves nominally."""
+    floating = [s for s in skeleton.seats if s.is_passive and s.kind.symbol.floats]
+    if not floating:
+        return
+    _, sizes, right = np.linalg.svd(J[0])
+    rank = int((sizes > SINGULAR * sizes.max(initial=0.0)).sum())
+    for seat in floating:
+        own = [skeleton.passive.index(k) for k in seat.coordinates]
+        if np.abs(right[rank:, own]).max(initial=0.0) > LOOSE:
+            raise ModelError(
+                f"joint '{seat.name}': it is {seat.kind.name}, and no loop determines how its link moves; the method "
+                "lumped_fe needs a nominal motion of every joint (use the method recursive, or close loops through it)"
+            )
 
 
 def _newton(skeleton: Skeleton, loops: list[LoopRows], q: Floats, passive: list[int]) -> Floats:
