@@ -3,6 +3,7 @@
 import numpy as np
 
 from pliant import Robot
+from pliant.analysis.lumped.node_equations import Matrices, congruence, tilde
 from pliant.analysis.lumped.nominal_motion import JointMotion
 
 MATERIAL = {"E": 70e9, "nu": 0.3, "density": 2700.0}
@@ -40,3 +41,57 @@ def quintic_move(model, start, by, duration=1.0):
         )
 
     return at
+
+
+# ---- the recursive method, linearised about the same motion, on the displacements of the nodes
+
+
+def coordinates_of(model, arm, assembled):
+    """Coordinates of the recursion by the displacements y of the nodes, with derivatives (1, n, y)."""
+    D = [np.zeros((1, arm.size, model.numbering.size)) for _ in range(3)]
+    families = {
+        0: ("axial", 1),
+        1: ("bend_y", 1),
+        2: ("bend_z", 1),
+        3: ("torsion", 1),
+        4: ("bend_z", 2),
+        5: ("bend_y", 2),
+    }
+    for i, (mesh, root, own) in enumerate(zip(model.meshes, assembled.roots, model.numbering.own, strict=True)):
+        if model.numbering.joint[i] is not None:
+            D[0][0, arm.names.index(model.skeleton.seats[i].name), model.numbering.joint[i]] = 1.0
+        for node in range(1, mesh.nodes):
+            carried = np.eye(6)
+            carried[:3, 3:] = -tilde(mesh.bodies.x[node])
+            for component, place in mesh.own_at(node).items():
+                family, second = families[component]
+                k = node if family in ("axial", "torsion") else 2 * (node - 1) + second
+                # the slope dz/dx is a negative turn about y
+                sign = -1.0 if component == 4 else 1.0
+                row = arm.names.index(f"{mesh.name}.{family}.{k}")
+                D[0][0, row, own[place]] = sign
+                for part, X_k in zip(D, root.X, strict=True):
+                    part[0, row, root.columns] -= sign * (carried[component] @ X_k[0])
+    return D
+
+
+def pulled(arm, q, wrenches):
+    """Generalised forces of wrenches on frames."""
+    return sum(arm.jacobian(name, q).T @ w for name, w in wrenches.items())
+
+
+def recursion(model, arm, assembled, wrenches=None):
+    """Tangents of the recursive method about the motion, on y; and those of the joints' efforts by its coordinates."""
+    joints = [arm.names.index(name) for name in model.joints]
+    q, v, a = np.zeros((3, arm.size))
+    q[joints], v[joints], a[joints] = (x[0] for x in assembled.motion)
+    by = arm.inverse_derivatives(q, v, a)
+    given = Matrices(by.a[None], by.v[None], by.q[None], arm.forces(q, v, a)[None])
+    if wrenches:
+        # central differences of fourth order
+        h, unit = 1e-3, np.eye(arm.size)
+        at = [np.array([pulled(arm, q + k * h * e, wrenches) for e in unit]).T for k in (-2, -1, 1, 2)]
+        slope = (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h)
+        given = given._replace(K=given.K - slope, f=given.f - pulled(arm, q, wrenches))
+    D = coordinates_of(model, arm, assembled)
+    return congruence(given, tuple(D)), given, D

@@ -15,7 +15,9 @@ from pliant.analysis.inverse_kinematics import OutOfReachError as OutOfReachErro
 from pliant.analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from pliant.analysis.load_path import LoadPath as LoadPath
 from pliant.analysis.load_path import load_path as load_path
+from pliant.analysis.lumped.frequencies import PathFrequencies as PathFrequencies
 from pliant.analysis.lumped.frequencies import SpeedFrequencies as SpeedFrequencies
+from pliant.analysis.lumped.frequencies import frequencies_along as frequencies_along
 from pliant.analysis.lumped.frequencies import frequencies_over_speed as frequencies_over_speed
 from pliant.analysis.lumped.lumped_model import LumpedModel as LumpedModel
 from pliant.analysis.method_table import MethodAnswer as MethodAnswer
@@ -160,6 +162,9 @@ from pliant.moves.optimal_move import optimal_move as optimal_move
 from pliant.results.result import Result as Result
 from pliant.simulation.inverse.approximate_forward import ApproximateForward as ApproximateForward
 from pliant.simulation.inverse.approximate_forward import approximate_forward as approximate_forward
+from pliant.simulation.inverse.elastic_run import DisplacedFrame as DisplacedFrame
+from pliant.simulation.inverse.elastic_run import ElasticRun as ElasticRun
+from pliant.simulation.inverse.elastic_run import elastic_run as elastic_run
 from pliant.simulation.inverse.inverse_dynamics import InverseRun as InverseRun
 from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from pliant.simulation.inverse.inversion_run import InversionRun as InversionRun

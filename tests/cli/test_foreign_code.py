@@ -23,6 +23,7 @@ REFUSED = "line 5: Study 'own': drive.callback.function is 'law.py:law': the stu
 ARGUMENTS = {
     "simulate": ("own.yaml",),
     "sweep": ("own.yaml", "--vary", "until=2 ms, 4 ms", "--jobs", "1"),
+    "elastic": ("own.yaml",),
     "inverse": ("own.yaml",),
     "move": ("own.yaml", "--to", "shoulder=0.1"),
     "check": ("own.yaml",),

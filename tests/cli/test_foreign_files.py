@@ -47,6 +47,9 @@ WRITES = {
     "shape": (("shape", "path.yaml", "--plot", "x.png", "-q"), "x.png"),
     "move plot by casadi": ((*MOVE, "--plot", "x.png"), "x.png"),
     "move tables by casadi": ((*MOVE, "-o", "."), f"{ROBOT}-move-efforts.csv"),
+    "elastic plot": (("elastic", "path.yaml", "--steps", "300", "--plot", "x.png", "-q"), "x.png"),
+    "elastic csv": (("elastic", "path.yaml", "--steps", "300", "--csv", "x.csv", "-q"), "x.csv"),
+    "elastic": (("elastic", "path.yaml", "--steps", "300", "-o", "x.h5", "-q"), "x.h5"),
     "inverse tables": (
         ("inverse", "path.yaml", "--tolerance", "1", "-o", ".", "-q"),
         "path-efforts.csv",

@@ -17,7 +17,8 @@ from pliant.analysis.lumped.node_equations import NodeBodies, node_terms, tilde
 from pliant.analysis.lumped.nominal_motion import gaps
 from pliant.analysis.lumped.successive import STEPS_PER_PERIOD, low_pass, step_times
 from pliant.bodies.profile import beam_profile
-from pliant.simulation.inverse.approximate_forward import ApproximateForward, with_jumps
+from pliant.simulation.inverse.approximate_forward import ApproximateForward
+from pliant.simulation.inverse.elastic_run import with_jumps
 
 
 def test_the_gyroscopic_term_as_printed_is_the_slope_of_w_cross_I_w():

@@ -27,6 +27,7 @@ from pliant.cli import (
 )
 from pliant.cli import buckling_command as buckling
 from pliant.cli import denoc_command as denoc
+from pliant.cli import elastic_command as elastic
 from pliant.cli import equilibrium_command as equilibrium
 from pliant.cli import methods_command as methods
 from pliant.cli import modes_command as modes
@@ -54,6 +55,7 @@ app.command(name="schema")(show.schema)
 app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="sweep")(sweep.sweep)
+app.command(name="elastic")(elastic.elastic)
 app.command(name="inverse")(inverse.inverse)
 app.command(name="shape")(shape.shape)
 app.command(name="move")(move.move)

@@ -22,6 +22,7 @@ import hashlib
 import io
 import itertools
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -212,6 +213,26 @@ def _image(run: RunRecord, checkpoint: dict[str, Any]) -> bytes:
         for name, array in checkpoint.items():
             file[f"{CHECKPOINT}/{name}"] = array
     return sealed(image.getvalue(), "run")
+
+
+def save_channels(
+    path: Path, kind: str, texts: Mapping[str, str], time: Floats, channels: Sequence[StoredChannel]
+) -> None:
+    """Write channels over time, with texts such as the robot's, as a sealed HDF5 file of a kind."""
+    import h5py
+
+    image = io.BytesIO()
+    with h5py.File(image, "w", libver=("v110", "v110")) as file:
+        file.attrs["kind"] = fixed_text(f"pliant {kind}")
+        for name, text in texts.items():
+            file[name] = fixed_text(text)
+        _array(file, "time", time).attrs["unit"] = fixed_text("s")
+        file["time"].make_scale("time")
+        for channel in channels:
+            data = file[_write_channel(file, channel)]
+            data.dims[0].label = "time"
+            data.dims[0].attach_scale(file["time"])
+    write_bytes(path, sealed(image.getvalue(), kind))
 
 
 def _array(file: Any, name: str, array: Floats) -> Any:

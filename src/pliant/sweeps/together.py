@@ -17,7 +17,7 @@ from pliant.analysis.limits import RootLoads, axial_changes_of, axial_links, roo
 from pliant.analysis.statics import FALLS, RESIDUAL, Rows, newton, relative_error, softest
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.lane_system import step_together
-from pliant.formulations.recursive.recursions import HANDED
+from pliant.formulations.recursive.recursions import HANDED, NoInertiaError
 from pliant.simulation.choice import ITERATED, LinearStart
 from pliant.simulation.integrators.compiled import SignalsRequest, StepsRequest
 from pliant.simulation.monitoring.checks import AxialRequest, EnergiesRequest
@@ -173,7 +173,11 @@ class Together:
         links = axial_links(requests[0].arm)
         if not links or any(axial_links(each.arm) != links for each in requests):
             return out
-        found = self._by_ensembles(requests, handed)
+        try:
+            found = self._by_ensembles(requests, handed)
+        except NoInertiaError:
+            # massless motors are looked at run by run
+            return out
         ensembles: dict[object, list[int]] = {}
         for k, each in enumerate(requests):
             if found[k] is not None:

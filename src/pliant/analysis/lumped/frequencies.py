@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 
 from pliant.analysis.limits import axial_limits
+from pliant.analysis.lumped.displacements import NO_LOADS, AppliedLoads, Loading
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Floats
 from pliant.analysis.lumped.nominal_motion import JointMotion
@@ -24,23 +25,26 @@ MASSLESS = 1e-13
 """Mass, relative to the largest and to what holds it, that is none."""
 TINY = 1e-300
 SLOW = 1e-9
-"""Nominal rates (rad/s) below which nothing turns."""
+"""Nominal rates (rad/s) and accelerations below which nothing turns."""
 
 
-def natural_frequencies(model: LumpedModel, motion: JointMotion, count: int | None = None) -> Floats:
+def natural_frequencies(
+    model: LumpedModel, motion: JointMotion, count: int | None = None, loads: AppliedLoads = NO_LOADS
+) -> Floats:
     """Frequencies (rad/s) of small vibrations at one instant of a nominal motion, coefficients frozen; lowest first.
 
     At rest of M z_ddot + K z = 0; of a moving robot the imaginary parts of the eigenvalues of the whole equation, and 0
     for what runs away or creeps instead of swinging.
     count  how many; default: all of a robot with full matrices, ten of one with sparse ones
+    loads  what acts from outside at the instant, and stiffens beams of second order
     """
     if count is not None:
         require_count("count", count)
-    assembled = model.assemble(JointMotion(*(x[:1] for x in motion)))
+    assembled = model.assemble(JointMotion(*(x[:1] for x in motion)), loads)
     M, C, K, _ = model.equations_at(assembled, 0)
     if not model.size:
         return np.zeros(0)
-    moving = bool(np.abs(motion.v[0]).max(initial=0.0) > SLOW)
+    moving = any(bool(np.abs(x[0]).max(initial=0.0) > SLOW) for x in (motion.v, motion.a))
     if not isinstance(M, np.ndarray):
         return _sparse(M, K, count or 10) if not moving else _turning_sparse(M, C, K, count or 10)
     massless = _massless(model, M, K)
@@ -150,6 +154,54 @@ def turning_frequencies(
         out = out[:, : len(found)]
         out[i] = found[: out.shape[1]]
     return out
+
+
+# ---- natural frequencies along a motion
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PathFrequencies:
+    """The lowest frequencies along a nominal motion; 0 where a displacement runs away instead of swinging.
+
+    times   s      (k,)
+    moving  rad/s  (k, count)  with the speed and acceleration of each instant, and what acts from outside there
+    rest    rad/s  (k, count)  at rest in the same poses
+    """
+
+    times: Floats
+    moving: Floats
+    rest: Floats
+
+
+def frequencies_along(
+    model: LumpedModel,
+    nominal: Callable[[Floats], JointMotion],
+    times: ArrayLike,
+    count: int = 4,
+    *,
+    loads: Loading | None = None,
+) -> PathFrequencies:
+    """Frequencies about a nominal motion at some times, coefficients frozen.
+
+    model    of the robot
+    nominal  positions, rates and accelerations of all joints at times (k,)
+    times    s (k,)
+    count    how many of the lowest
+    loads    what acts from outside at times (k,)
+    """
+    require_count("count", count)
+    at = np.atleast_1d(np.asarray(times, dtype=float))
+    motion = nominal(at)
+    acting = NO_LOADS if loads is None else loads(at)
+    moving: list[Floats] = []
+    rest: list[Floats] = []
+    for t in range(len(at)):
+        q, v, a = (x[t : t + 1] for x in motion)
+        moving.append(natural_frequencies(model, JointMotion(q, v, a), count, acting.at(t)))
+        rest.append(natural_frequencies(model, JointMotion(q, 0 * v, 0 * a), count))
+    # what moves no mass has no frequency
+    least = min(len(x) for x in (*moving, *rest))
+    return PathFrequencies(at, np.array([x[:least] for x in moving]), np.array([x[:least] for x in rest]))
 
 
 # ---- natural frequencies while a joint turns

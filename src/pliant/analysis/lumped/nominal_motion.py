@@ -265,11 +265,20 @@ class Skeleton:
         return [k for s in self.seats if s.is_passive for k in s.coordinates]
 
     def frame(self, name: str) -> tuple[int, FramePlace]:
-        """Link and place of LINK.FRAME, LINK, base, or tip (that of the robot)."""
+        """Link and place of LINK.FRAME, LINK, a node as LINK.NUMBER, base, or tip (that of the robot)."""
         try:
             return self.place(*self.mechanism.frame(name)) if name != "base" else (BASE, BASE_PLACE)
         except KeyError as error:
-            raise ModelError(str(error.args[0])) from None
+            link, _, number = name.rpartition(".")
+            index = next((i for i, mesh in enumerate(self.meshes) if mesh.name == link), None)
+            if index is None or not number.isdecimal():
+                raise ModelError(str(error.args[0])) from None
+            mesh, node = self.meshes[index], int(number)
+            if node >= mesh.nodes:
+                raise ModelError(
+                    f"link '{link}' has no node {node}; its nodes are 0 (the root) to {mesh.nodes - 1}"
+                ) from None
+            return index, FramePlace(node, mesh.bodies.x[node], np.eye(3))
 
     def place(self, link: int, frame: str) -> tuple[int, FramePlace]:
         """Link and place of a frame of a link, or of the base."""
@@ -449,12 +458,12 @@ def _rates(skeleton: Skeleton, loops: list[LoopRows], motion: JointMotion) -> tu
 
 def _jacobian(skeleton: Skeleton, loops: list[LoopRows], q: Floats, columns: list[int]) -> Floats:
     """Rates of the gaps per unit rate of joints (times, rows, joints)."""
-    still, unit = np.zeros_like(q), []
-    for k in columns:
-        v = still.copy()
-        v[:, k] = 1.0
-        unit.append(_rates(skeleton, loops, JointMotion(q, v, still))[0])
-    return np.stack(unit, axis=2)
+    # all joints at once: as many motions, one after the other
+    times, many = len(q), len(columns)
+    v = np.zeros((many, *q.shape))
+    v[np.arange(many), :, columns] = 1.0
+    every = JointMotion(np.tile(q, (many, 1)), v.reshape(many * times, -1), np.zeros((many * times, q.shape[1])))
+    return np.moveaxis(_rates(skeleton, loops, every)[0].reshape(many, times, -1), 0, 2)
 
 
 def close_motion(skeleton: Skeleton, loops: list[LoopRows], driven: JointMotion, start: Floats) -> JointMotion:

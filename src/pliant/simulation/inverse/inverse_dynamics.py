@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import settle
-from pliant.analysis.lumped.displacements import AppliedLoads, Loading
 from pliant.analysis.lumped.frequencies import SLOW
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Variant
@@ -35,12 +34,12 @@ from pliant.analysis.statics import NoEquilibriumError, wrench_force, wrench_sti
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, require_count, require_number, show
-from pliant.loads.disturbance import FrameWrench, JointEffort
 from pliant.mechanism import BASE
 from pliant.results.result import Result
 from pliant.simulation.inverse.inversion_run import InversionRun
 from pliant.simulation.inverse.inverted_study import TOLERANCE as PATH_TOLERANCE
 from pliant.simulation.inverse.inverted_study import invert
+from pliant.simulation.inverse.node_loads import node_loads
 from pliant.simulation.inverse.path_window import require_smooth
 from pliant.simulation.inverse.replay_study import Replay, slow_gains
 from pliant.simulation.inverse.stable_inversion import Report
@@ -456,34 +455,3 @@ def _balance(arm: Dynamics, study: Study, solution: PathSolution, t: float, q: F
         f"study '{study.name}': the links of robot '{arm.robot.name}' find no balance where the path begins; let it "
         "begin at rest"
     )
-
-
-def node_loads(model: LumpedModel, arm: Dynamics, study: Study) -> tuple[Loading | None, tuple[float, ...]]:
-    """What the disturbances do at times, None if there are none; and the times at which they jump."""
-    if study.loads:
-        raise ModelError(
-            f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
-            "forces act on frames (disturbances)"
-        )
-    if not study.disturbances:
-        return None, ()
-    loads = [each.bind(arm) for each in study.disturbances]
-    wrenches = [(model.skeleton.frame(load.frame), load) for load in loads if isinstance(load, FrameWrench)]
-    efforts: list[tuple[int, JointEffort]] = []
-    for i, load in enumerate(loads):
-        if isinstance(load, JointEffort):
-            name = arm.names[load.index]
-            if name not in model.joints:
-                raise ModelError(
-                    f"study '{study.name}': disturbances[{i}].joint is '{name}', a shape of a link; the nodes of the "
-                    "method lumped_fe have no shapes: let a force act on a frame"
-                )
-            efforts.append((model.joints.index(name), load))
-
-    def at(times: Floats) -> AppliedLoads:
-        along: dict[int, Floats] = {}
-        for k, load in efforts:
-            along[k] = along.get(k, 0.0) + load.signals(times)[:, 0]
-        return AppliedLoads(tuple((end, load.signals(times)) for end, load in wrenches), along)
-
-    return at, tuple(sorted({t for load in loads for t in load.breaks}))

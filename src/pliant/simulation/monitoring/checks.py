@@ -26,6 +26,7 @@ from pliant.analysis.limits import (
 from pliant.analysis.statics import FrameLoad
 from pliant.bodies.words import words_of
 from pliant.dynamics import Dynamics
+from pliant.formulations.recursive.recursions import NoInertiaError
 from pliant.formulations.robot_damping import ratios_at
 from pliant.model.description.plausible import description_limits
 from pliant.results.result import Result
@@ -73,7 +74,7 @@ class AxialRequest(Request[list[dict[str, AxialChange]]]):
         if self.force.shape[1]:
             f = f + self.force
         for q, v, force, loads in zip(self.q, self.v, f, acting, strict=True):
-            a.append(arm.forward(q, v, force=force))
+            a.append(_accelerations(arm, q, v, force))
             loads += closing_loads(arm, q, v, a[-1], force)
         return axial_changes(arm, self.q, self.v, np.array(a), each=acting)
 
@@ -81,6 +82,20 @@ class AxialRequest(Request[list[dict[str, AxialChange]]]):
         """What acts on frames at each instant."""
         rows = self.wrenches.reshape(len(self.q), len(self.frames), 6)
         return [[FrameLoad(frame, w, False, False) for frame, w in zip(self.frames, row, strict=True)] for row in rows]
+
+
+def _accelerations(arm: Dynamics, q: Floats, v: Floats, force: Floats) -> Floats:
+    """Accelerations of the coordinates (n,): where some move no inertia, of those that move all masses rightly.
+
+    A massless motor and the spring behind it share an acceleration in a way that no mass feels.
+    """
+    try:
+        return arm.forward(q, v, force=force)
+    except NoInertiaError:
+        J, closing = arm.loops.used_rows(q, v) if arm.loops.rows else (np.zeros((0, arm.size)), np.zeros(0))
+        right = np.append(force - arm.forces(q, v, np.zeros(arm.size)), -closing)
+        whole = np.block([[arm.mass_matrix(q), J.T], [J, np.zeros((len(J), len(J)))]])
+        return np.asarray(np.linalg.lstsq(whole, right, rcond=None)[0][: arm.size])
 
 
 @dataclass(eq=False)
