@@ -39,10 +39,14 @@ SEALED = b"pliant "
 """How sealed files begin."""
 MARKLESS = (".csv", ".casadi")
 """Files without a place for a mark: one of ours has the first line that it shall have again."""
-TEXTS = (".tex", ".md", ".txt", ".py", ".c", ".h", ".m", ".yaml", ".yml", ".json", ".html", ".htm")
+TEXTS = (
+    ".tex", ".md", ".txt", ".py", ".c", ".h", ".m", ".f90", ".jl", ".wl", ".yaml", ".yml", ".json", ".html", ".htm",
+)  # fmt: skip
 COMMENTS = {
     **dict.fromkeys((".tex", ".m"), ("% ", "")),
-    **dict.fromkeys((".py", ".txt", ".yaml", ".yml"), ("# ", "")),
+    **dict.fromkeys((".py", ".txt", ".jl", ".yaml", ".yml"), ("# ", "")),
+    ".f90": ("! ", ""),
+    ".wl": ("(* ", " *)"),
     **dict.fromkeys((".md", ".html", ".htm"), ("<!-- ", " -->")),
 }
 TEXT_ENDS, ENDS = 600, 65536

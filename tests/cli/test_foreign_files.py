@@ -13,7 +13,7 @@ ROBOT = "single-flexible-link"
 SWEEP = ("sweep", ROBOT, "--vary", "gravity[2]=-9, -3", "--jobs", "1", "-q")
 SHORT = ("simulate", "single-link", "--until", "0.002", "-q")
 SPACE = ("workspace", "five-bar", "--over", "x=-0.1:0.1:2", "--over", "y=0.5:0.6:2")
-FORMS = ("tex", "md", "html", "py", "c", "txt")
+FORMS = ("tex", "md", "html", "txt", "py", "c", "f90", "m", "jl", "wl")
 # command, and the file that it writes
 MOVE = ("move", ROBOT, "--to", "shoulder=0.1", "--objective", "energy", "--duration", "0.5", "--intervals", "8",
         "--tolerance", "1")  # fmt: skip

@@ -24,6 +24,10 @@ class Form(StrEnum):
     html = "html"
     python = "python"
     c = "c"
+    fortran = "fortran"
+    matlab = "matlab"
+    julia = "julia"
+    mathematica = "mathematica"
     text = "text"
 
 
@@ -47,7 +51,8 @@ def derive(
         Form | None, typer.Option("--format", "-f", help="Default: by the ending of the file, otherwise text.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write: .tex, .md, .html, .py, .c or .txt.")
+        Path | None,
+        typer.Option("--output", "-o", help="File to write: .tex, .md, .html, .txt, .py, .c, .f90, .m, .jl, .wl."),
     ] = None,
     force: ForceOption = False,
     numbers: Annotated[bool, typer.Option("--numbers", help="Numbers instead of parameters and constants.")] = False,

@@ -93,6 +93,14 @@ def start_column(program: RolledProgram, array: str, role: str) -> int:
 
 # ---- statements
 
+
+class Writing(NamedTuple):
+    """How a language writes numbers and calls of functions; sums and products are the same in all of them."""
+
+    number: Callable[[float], str] = repr
+    call: Callable[[str, list[str]], str] = lambda function, arguments: f"{function}({', '.join(arguments)})"
+
+
 # how strongly an expression holds together
 SUM, NEGATIVE, PRODUCT, ATOM = range(4)
 
@@ -120,13 +128,16 @@ def statements(
     *,
     given: Mapping[int, Any] | None = None,
     name: Callable[[int], str] | None = None,
+    writing: Writing | None = None,
 ) -> tuple[list[Statement], list[str]]:
     """The statements that the results need, and the expressions of the results.
 
-    symbol  writes an input
-    given   entries of the tape that are inputs here
-    name    gives the variable of an entry of the tape (default: t1, t2, ...)
+    symbol   writes an input
+    given    entries of the tape that are inputs here
+    name     gives the variable of an entry of the tape (default: t1, t2, ...)
+    writing  numbers and calls, where they are not those of C, Python and Matlab
     """
+    writing = writing or Writing()
     given = given or {}
     uses = _uses(tape, results, given)
     texts: dict[int, _Text] = {}
@@ -135,13 +146,13 @@ def statements(
         if i in given:
             texts[i] = _Text(symbol(given[i]), ATOM)
             continue
-        text = _expression(tape, i, texts, symbol)
+        text = _expression(tape, i, texts, symbol, writing)
         if _gets_variable(tape, i, text, texts, uses[i]):
             variable = f"t{len(out) + 1}" if name is None else name(i)
             out.append(Statement(i, variable, text.text))
             text = _Text(variable, ATOM)
         texts[i] = text
-    return out, [texts[x.index].text if type(x) is Node else repr(float(x)) for x in results]
+    return out, [texts[x.index].text if type(x) is Node else writing.number(float(x)) for x in results]
 
 
 def _uses(tape: Tape, results: Sequence[Scalar], given: Collection[int]) -> dict[int, int]:
@@ -169,10 +180,10 @@ def _gets_variable(tape: Tape, i: int, text: _Text, texts: dict[int, _Text], use
     return uses > 1 or len(text.text) > LONGEST_PART or (op not in BINARY and op != "negate")
 
 
-def _expression(tape: Tape, i: int, texts: dict[int, _Text], symbol: Callable[[Any], str]) -> _Text:
+def _expression(tape: Tape, i: int, texts: dict[int, _Text], symbol: Callable[[Any], str], writing: Writing) -> _Text:
     op, a = tape.op[i], tape.a[i]
     if op == "constant":
-        return _Text(repr(a), NEGATIVE if a < 0 else ATOM)
+        return _Text(writing.number(a), NEGATIVE if a < 0 else ATOM)
     if op == "symbol":
         return _Text(symbol(a), ATOM)
     first = texts[a]
@@ -186,8 +197,8 @@ def _expression(tape: Tape, i: int, texts: dict[int, _Text], symbol: Callable[[A
         return _Text(f"{first.within(left)}{space}{op}{space}{second.within(right)}", own)
     if op == "negate":
         return _Text(f"-{first.within(PRODUCT)}", NEGATIVE)
-    more = f", {texts[tape.b[i]].text}" if tape.b[i] >= 0 else ""
-    return _Text(f"{op}({first.text}{more})", ATOM)
+    more = [texts[tape.b[i]].text] if tape.b[i] >= 0 else []
+    return _Text(writing.call(op, [first.text, *more]), ATOM)
 
 
 # ---- functions that no language has

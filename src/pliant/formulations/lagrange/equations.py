@@ -32,14 +32,19 @@ if TYPE_CHECKING:
     from pliant.formulations.lagrange.partition import Partition
     from pliant.model.description.robot import Robot
 
-Format = Literal["latex", "markdown", "html", "python", "c", "text"]
-FORMATS: tuple[Format, ...] = ("latex", "markdown", "html", "python", "c", "text")
+Format = Literal[
+    "latex", "markdown", "html", "text", "python", "c", "fortran", "matlab", "julia", "mathematica"
+]  # fmt: skip
 BOUND = (
     "the integrals over the shapes of that link were taken with it, and a new value would leave them behind; derive "
     "with integrals='inside' (--inside) where the shapes have closed forms, or change the robot and derive its "
     "equations anew"
 )
-ENDINGS = {".tex": "latex", ".md": "markdown", ".html": "html", ".py": "python", ".c": "c", ".txt": "text"}
+ENDINGS = {
+    ".tex": "latex", ".md": "markdown", ".html": "html", ".txt": "text",
+    ".py": "python", ".c": "c", ".f90": "fortran", ".m": "matlab", ".jl": "julia", ".wl": "mathematica",
+}  # fmt: skip
+FORMATS = tuple(ENDINGS.values())
 
 
 def equations(
@@ -487,24 +492,24 @@ class Equations:
         return EquationFunctions(self)
 
     def to(self, form: Format) -> str:
-        """The equations as a LaTeX document, a Markdown or HTML page, a Python or C file, or plain text."""
-        from pliant.formulations.lagrange.code import printed as code
+        """The equations as a LaTeX document, a Markdown or HTML page, plain text, or code of a language."""
+        from pliant.formulations.lagrange.code.printed import LANGUAGES
         from pliant.formulations.lagrange.typesetting import pages
 
         if form not in FORMATS:
             raise ValueError(f"the format is {form!r}; it must be one of {', '.join(FORMATS)}")
+        if form in LANGUAGES:
+            return LANGUAGES[form].text(self)
         write = {
             "latex": pages.to_latex_document,
             "markdown": pages.to_markdown,
             "html": pages.to_html,
             "text": pages.to_plain_text,
-            "python": code.to_python,
-            "c": code.to_c,
         }
         return write[form](self)
 
     def save(self, path: str | Path) -> None:
-        """Write a file; its ending (.tex, .md, .html, .py, .c, .txt) says in which form."""
+        """Write a file; its ending (.tex, .md, .html, .txt, .py, .c, .f90, .m, .jl, .wl) says in which form."""
         target = Path(path)
         form = ENDINGS.get(target.suffix.lower())
         if form is None:
