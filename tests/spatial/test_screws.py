@@ -6,7 +6,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from pliant.screws import SE3, SO3, DualRotation, DualTransform, skew, unskew
+from pliant import Dynamics
+from pliant.screws import (
+    SE3,
+    SO3,
+    Dual,
+    DualRotation,
+    DualTransform,
+    Screw,
+    dual_form,
+    dual_line,
+    dual_projection_matrix,
+    dual_screw_transformation,
+    dual_vector,
+    projection_matrix,
+    screw_transformation,
+    skew,
+    unskew,
+)
 
 ROUNDING = 1e-12
 """A few hundred operations on numbers of order one."""
@@ -105,6 +122,108 @@ def test_velocities(name):
         assert close(X.right_velocity(right[:3], theta, v), right, DIFFERENCE)
 
 
+@pytest.mark.parametrize("name", ["G1", "G2"])
+@given(st.integers(0, 10**6), angle, angle)
+@settings(max_examples=20, deadline=None)
+def test_dual_forms_are_the_same_group(name, seed, a, b):
+    """Products, inverses and the exponential of dual 3 x 3 and 4 x 4 matrices are those of the real ones."""
+    rng, kind = np.random.default_rng(seed), GROUPS[name]
+    X, Y = (kind.exp(vector(rng, name, turn)) for turn in (a, b))
+    product, wanted = X.dual_form @ Y.dual_form, (X @ Y).dual_form
+    assert close(product.real, wanted.real)
+    assert close(product.dual, wanted.dual)
+    one = X.dual_form @ X.inverse().dual_form
+    assert close(one.real, np.eye(len(one.real)))
+    assert close(one.dual, 0 * one.dual)
+    assert close(kind.from_dual_form(product).matrix, (X @ Y).matrix)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_dual_parts_are_first_order_changes(seed):
+    """G2 is SE(3) to first order: small section angles and displacements, by the complex step on their size."""
+    rng = np.random.default_rng(seed)
+    parts = [(rng.normal(size=3), rng.normal(size=3), rng.normal(size=3), rng.normal(size=3)) for _ in range(2)]
+
+    def pose(phi, theta, r, d, h):
+        """exp(h [theta]) A and r + h d; to first order in a complex h."""
+        T = np.eye(4, dtype=complex)
+        T[:3, :3] = (np.eye(3) + h * skew(theta)) @ SO3.exp(phi).A
+        T[:3, 3] = r + h * d
+        return T
+
+    step = 1e-30
+    exact = np.linalg.multi_dot([pose(*parts[0], 1j * step), pose(*parts[1], 1j * step)])
+    elements = [
+        DualTransform(DualRotation(SO3.exp(phi).A, theta), np.concatenate([r, d])) for phi, theta, r, d in parts
+    ]
+    found = (elements[0] @ elements[1]).dual_form
+    assert close(found.real, exact.real)
+    assert close(found.dual, exact.imag / step)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_screws_change_with_point_and_axes(seed):
+    """Twists as velocities of points, wrenches by moments, powers the same in every frame; dual ones reduce to them."""
+    rng = np.random.default_rng(seed)
+    T = SE3.exp(rng.normal(size=6))
+    twist, wrench = (make(rng.normal(size=3), rng.normal(size=3)) for make in (Screw.twist, Screw.wrench))
+    moved = twist.in_frame(T)
+    # the velocity of the new reference point, which is at -A^T r in the old frame
+    there = -T.A.T @ T.r
+    assert close(moved.moment, T.A @ (twist.moment + np.cross(twist.direction, there)))
+    assert close(moved.twist_vector, T.adjoint @ twist.twist_vector)
+    assert close(screw_transformation(T) @ twist.vector, moved.vector)
+    assert wrench.in_frame(T).reciprocal(moved) == pytest.approx(wrench.reciprocal(twist), abs=1e-11)
+    point = rng.normal(size=3)
+    assert close(wrench.about(point).moment, wrench.moment + np.cross(-point, wrench.direction))
+    # the line stays where it is
+    along = wrench.about(point).point + point - wrench.point
+    assert close(np.cross(along, wrench.direction), np.zeros(3), 1e-10 * max(1.0, np.abs(wrench.point).max()))
+    assert wrench.about(point).pitch == pytest.approx(wrench.pitch, rel=1e-9, abs=1e-9)
+    # a dual screw of order zero is a screw; the transformation is the adjoint of G2
+    Y = DualTransform(DualRotation(T.A, np.zeros(3)), dual_vector(T.r))
+    V = dual_screw_transformation(Y.X, Y.X.inverse().matrix @ Y.v)
+    assert close(V, Y.adjoint)
+    assert close(dual_form(V @ dual_line(twist.direction, twist.moment)).real, moved.vector)
+
+
+def test_projection_matrices_are_jacobians():
+    """(7): lines of the joints about the tip, beside Pliant's Jacobian of the straight arm; (92) in its real rows."""
+    arm = Dynamics("cibicik-4dof", compile="never")
+    joints = list(arm.mechanism.joints)
+    q = arm.q(q1=0.3, q2=0.5, q3=-0.7, q4=1.1)
+    tip = arm.pose("tip", q).position
+    lines = []
+    for member in arm.mechanism.members:
+        root = arm.pose(f"{member.name}.root", q)
+        lines.append(Screw.line(root.rotation @ member.joint.axis_B, root.position - tip))
+    P, J = projection_matrix(lines), arm.jacobian("tip", q)[:, joints]
+    assert close(np.vstack([P[3:], P[:3]]), J)
+    assert projection_matrix(lines[:2], 4)[:, 2:] == pytest.approx(np.zeros((6, 2)))
+    dual = dual_projection_matrix([dual_line(each.direction, each.moment) for each in lines])
+    assert close(dual_form(dual).real, P)
+    # efforts of a wrench at the tip: its power per rate
+    wrench = Screw.wrench([1.0, -2.0, 0.5], [0.3, 0.1, -0.2])
+    assert close(np.array([wrench.reciprocal(each) for each in lines]), J.T @ [1.0, -2.0, 0.5, 0.3, 0.1, -0.2])
+    with pytest.raises(ValueError, match="there are 4 columns already"):
+        projection_matrix(lines, 3)
+
+
+def test_lines_and_pitches():
+    """A screw of 10 mm a turn about a vertical line at x = 2 m, and a force of 3 N along it."""
+    joint = Screw.line([0.0, 0.0, 5.0], [2.0, 0.0, 7.0])
+    assert joint.direction == pytest.approx([0.0, 0.0, 1.0])
+    turning = Screw(joint.direction, joint.moment + 0.01 / (2 * np.pi) * joint.direction)
+    assert turning.pitch == pytest.approx(0.01 / (2 * np.pi))
+    assert turning.point == pytest.approx([2.0, 0.0, 0.0])
+    assert (2.0 * turning - turning).vector == pytest.approx(turning.vector)
+    push = Screw.wrench([0.0, 0.0, 3.0], at=[2.0, 0.0, 0.0])
+    assert push.reciprocal(turning) == pytest.approx(3.0 * 0.01 / (2 * np.pi))
+    assert Screw.twist([1.0, 0.0, 0.0], np.zeros(3)).pitch == np.inf
+
+
 @every_group
 def test_logarithm_of_half_a_turn(name):
     rng, kind = np.random.default_rng(3), GROUPS[name]
@@ -130,6 +249,13 @@ def test_twists_are_linear_then_angular():
         (lambda: SE3(np.eye(3), [1.0, 2.0]), r"r has shape \(2,\); it must be \(3,\)"),
         (lambda: SE3.exp(np.zeros(3)), r"u has shape \(3,\); it must be \(6,\)"),
         (lambda: DualRotation(np.eye(3), [0.0, np.nan, 0.0]), "must be finite"),
+        (lambda: unskew(np.eye(3)), "a is not skew"),
+        (lambda: Screw.line(np.zeros(3)), "a line needs one"),
+        (lambda: Screw.twist(np.zeros(3), np.zeros(3)).point, "has no line"),
+        (lambda: dual_vector([1.0, np.inf, 0.0]), "must be finite"),
+        (lambda: dual_form(np.zeros(7)), "6 or 12 rows"),
+        (lambda: DualRotation.identity().right_velocity([1.0], np.zeros(3)), "w has shape"),
+        (lambda: DualTransform.from_dual_form(Dual(np.ones((4, 4)), np.zeros((4, 4)))), "last row of T"),
         (lambda: DualTransform.left_jacobian(np.zeros(6)), r"it must be \(12,\)"),
     ],
 )

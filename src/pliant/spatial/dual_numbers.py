@@ -10,32 +10,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pliant.spatial import vectors as plain
-from pliant.spatial.scalars import Scalar, cos, is_zero, sin, sqrt, stumpff, tanh
+from pliant.spatial.scalars import Scalar, atan2, cos, is_zero, sin, sqrt, stumpff, tanh
 from pliant.spatial.vectors import ZERO3, FactoredRotation, Matrix, Vector
 
 
 class Dual:
-    """real + eps dual."""
+    """real + eps dual with eps^2 = 0; parts are numbers, complex ones, NumPy arrays or traced scalars.
+
+    Operators + - * / ** @ and abs, and NumPy's functions (np.sin(x), np.exp(x), np.arctan2(y, x), ...): a function
+    f gives f(real) + eps f'(real) dual. Two dual numbers are equal where both parts are; they have no order.
+    """
 
     __slots__ = ("dual", "real")
-    # NumPy leaves products of arrays with dual numbers to this class
-    __array_ufunc__ = None
 
     def __init__(self, real: Scalar, dual: Scalar) -> None:
+        for name, part in (("real", real), ("dual", dual)):
+            if part is None or isinstance(part, str | bytes | Dual | list | tuple):
+                raise TypeError(f"the {name} part is {part!r}; it must be a number or a NumPy array")
         self.real = real
         self.dual = dual
 
     def __repr__(self) -> str:
         return f"Dual({self.real!r}, {self.dual!r})"
 
+    # ---- operators
+
     def __add__(self, other: Any) -> Any:
         return dual(self.real + real_part(other), self.dual + dual_part(other))
 
     __radd__ = __add__
 
+    def __pos__(self) -> Any:
+        return self
+
     def __neg__(self) -> Any:
         return Dual(-self.real, -self.dual)
+
+    def __abs__(self) -> Any:
+        """|x|; at zero, where it has no derivative, the dual part is zero."""
+        return dual(abs(self.real), _times(np.sign(self.real), self.dual))
 
     def __sub__(self, other: Any) -> Any:
         return dual(self.real - real_part(other), self.dual - dual_part(other))
@@ -52,6 +68,14 @@ class Dual:
     def __rmul__(self, other: Any) -> Any:
         return dual(_times(other, self.real), _times(other, self.dual))
 
+    def __matmul__(self, other: Any) -> Any:
+        if type(other) is not Dual:
+            return Dual(self.real @ other, self.dual @ other)
+        return Dual(self.real @ other.real, self.real @ other.dual + self.dual @ other.real)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return Dual(other @ self.real, other @ self.dual)
+
     def __truediv__(self, other: Any) -> Any:
         if type(other) is not Dual:
             return dual(self.real / other, self.dual / other)
@@ -62,24 +86,126 @@ class Dual:
         real = other / self.real
         return dual(real, -real * self.dual / self.real)
 
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is Dual:
+            return np.exp(other * np.log(self))
+        # x^0 is one everywhere
+        return 1.0 if is_zero(other) else dual(self.real**other, other * self.real ** (other - 1) * self.dual)
+
+    def __rpow__(self, other: Any) -> Any:
+        return np.exp(self * np.log(other))
+
+    def __eq__(self, other: object) -> Any:
+        return (self.real == real_part(other)) & (self.dual == dual_part(other))
+
+    def __ne__(self, other: object) -> Any:
+        return (self.real != real_part(other)) | (self.dual != dual_part(other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __float__(self) -> float:
+        raise TypeError(f"{self!r} is no plain number; take its real_part or dual_part")
+
+    def conjugate(self) -> Dual:
+        """real - eps dual."""
+        return Dual(self.real, -self.dual)
+
+    # ---- functions
+
     def sin(self) -> Any:
         return Dual(0.0, self.dual) if is_zero(self.real) else dual(sin(self.real), cos(self.real) * self.dual)
 
     def cos(self) -> Any:
         return 1.0 if is_zero(self.real) else dual(cos(self.real), -sin(self.real) * self.dual)
 
-    def sqrt(self) -> Any:
-        root = sqrt(self.real)
-        return dual(root, self.dual / (2.0 * root))
+    def tan(self) -> Any:
+        value = np.tan(self.real)
+        return dual(value, (1.0 + value * value) * self.dual)
+
+    def arcsin(self) -> Any:
+        return dual(np.arcsin(self.real), self.dual / np.sqrt(1.0 - self.real * self.real))
+
+    def arccos(self) -> Any:
+        return dual(np.arccos(self.real), -self.dual / np.sqrt(1.0 - self.real * self.real))
+
+    def arctan(self) -> Any:
+        return dual(np.arctan(self.real), self.dual / (1.0 + self.real * self.real))
+
+    def atan2(self, x: Any) -> Any:
+        """The angle of the vector (x, self)."""
+        y0, y1, x0, x1 = self.real, self.dual, real_part(x), dual_part(x)
+        return dual(atan2(y0, x0), (x0 * y1 - y0 * x1) / (x0 * x0 + y0 * y0))
+
+    def angle_of(self, y: Any) -> Any:
+        """The angle of the vector (self, y), y a plain number."""
+        return Dual(y, 0.0).atan2(self)
+
+    def sinh(self) -> Any:
+        return dual(np.sinh(self.real), np.cosh(self.real) * self.dual)
+
+    def cosh(self) -> Any:
+        return dual(np.cosh(self.real), np.sinh(self.real) * self.dual)
 
     def tanh(self) -> Any:
         value = tanh(self.real)
         return dual(value, (1.0 - value * value) * self.dual)
 
+    def arcsinh(self) -> Any:
+        return dual(np.arcsinh(self.real), self.dual / np.sqrt(self.real * self.real + 1.0))
+
+    def arccosh(self) -> Any:
+        return dual(np.arccosh(self.real), self.dual / np.sqrt(self.real * self.real - 1.0))
+
+    def arctanh(self) -> Any:
+        return dual(np.arctanh(self.real), self.dual / (1.0 - self.real * self.real))
+
+    def exp(self) -> Any:
+        value = np.exp(self.real)
+        return dual(value, value * self.dual)
+
+    def log(self) -> Any:
+        return dual(np.log(self.real), self.dual / self.real)
+
+    def sqrt(self) -> Any:
+        root = sqrt(self.real)
+        return dual(root, self.dual / (2.0 * root))
+
     def stumpff(self, k: int) -> Any:
         """c_k of a squared angle; dc_k/ds = (k c_(k+2) - c_(k+1))/2."""
         slope = 0.5 * (k * stumpff(k + 2, self.real) - stumpff(k + 1, self.real))
         return dual(stumpff(k, self.real), _times(slope, self.dual))
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's functions and operators with arrays; what is not listed is refused by NumPy."""
+        name = function.__name__
+        if method == "__call__" and not options and name in UNARY:
+            return getattr(inputs[0], UNARY[name])()
+        if method == "__call__" and not options and name in BINARY:
+            a, b = inputs
+            left, right = BINARY[name]
+            return getattr(a, left)(b) if type(a) is Dual else getattr(b, right)(a)
+        return NotImplemented
+
+
+FUNCTIONS = (
+    *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+    *("exp", "log", "sqrt", "conjugate"),
+)
+"""NumPy's functions of one argument that are methods of the same name."""
+UNARY = {"negative": "__neg__", "positive": "__pos__", "absolute": "__abs__", **{name: name for name in FUNCTIONS}}
+"""NumPy's functions of one argument -> the method."""
+BINARY = {
+    "add": ("__add__", "__radd__"),
+    "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"),
+    "divide": ("__truediv__", "__rtruediv__"),
+    "power": ("__pow__", "__rpow__"),
+    "matmul": ("__matmul__", "__rmatmul__"),
+    "arctan2": ("atan2", "angle_of"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+}
+"""NumPy's functions of two arguments -> the method of a dual number on the left, and on the right of a plain one."""
 
 
 def dual(real: Scalar, part: Scalar) -> Any:

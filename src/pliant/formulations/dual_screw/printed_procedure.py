@@ -20,81 +20,23 @@ from pliant.bodies.sections_along import GROUND_STATION, Station, station_of
 from pliant.bodies.words import words_of
 from pliant.formulations.method import MethodError
 from pliant.mechanism import BASE, Mechanism, Member, assemble
-from pliant.screws import SO3, DualRotation
+from pliant.screws import (
+    INTERCHANGE,
+    SO3,
+    DualRotation,
+    dual_differentiation,
+    dual_inertia,
+    dual_line,
+    dual_reference_change,
+    dual_screw_transformation,
+    dual_vector,
+    elastic_screws,
+    lambda_matrix,
+    wrench_projection,
+)
 
 if TYPE_CHECKING:
     from pliant.model.description.robot import Robot
-
-SWAP = np.block([[np.zeros((3, 3)), np.eye(3)], [np.eye(3), np.zeros((3, 3))]])
-N = np.block([[SWAP, np.zeros((6, 6))], [np.zeros((6, 6)), SWAP]])
-"""Interchanges real and dual parts of a screw, (70)."""
-
-TO_FIRST_ORDER = np.block([[np.eye(3), np.eye(3)], [np.eye(3), np.zeros((3, 3))]])
-"""The matrix I^ of (99): a^T I^ b of two dual vectors is real.real + real.dual + dual.real."""
-
-
-def dual_vector(real: Array, dual: Array | None = None) -> Array:
-    """(37)."""
-    return np.concatenate([real, np.zeros(3) if dual is None else dual])
-
-
-def line(direction: Array, moment: Array) -> Array:
-    """A dual line without dual parts, (58)."""
-    return np.concatenate([dual_vector(direction), dual_vector(moment)])
-
-
-def elastic_screws(slides: Array, turns: Array) -> Array:
-    """S = E Psi (12, n), (67)-(69): elastic rates are of order one, so the screws fill the dual parts."""
-    n = slides.shape[1]
-    none = np.zeros((3, n))
-    return np.asarray(N @ np.vstack([turns, none, slides, none]))
-
-
-def reference_change(p: Array) -> Array:
-    """U, (60): the reference point moves to where the old one is seen at the dual vector p."""
-    return np.block([[np.eye(6), np.zeros((6, 6))], [DualRotation.hat(p), np.eye(6)]])
-
-
-def coordinate_change(R: DualRotation) -> Array:
-    """(63): components in axes in which the old ones are turned by R."""
-    X = R.matrix
-    return np.block([[X, np.zeros((6, 6))], [np.zeros((6, 6)), X]])
-
-
-def screw_transformation(R: DualRotation, p: Array) -> Array:
-    """V = R U, (66)."""
-    return coordinate_change(R) @ reference_change(p)
-
-
-def differentiation(twist: Array) -> Array:
-    """[d], (77): the rate of a screw that is fixed in a frame and seen from one that moves with a twist against it.
-
-    With the angular velocity of the old frame seen from the new one, which is minus that of the twist.
-    """
-    w, v = DualRotation.hat(twist[:6]), DualRotation.hat(twist[6:])
-    return -np.block([[w, np.zeros((6, 6))], [v, w]])
-
-
-def lambda_matrix(w: Array) -> Array:
-    """[w]_Lambda, (100): I^ [w]^ = [w]_Lambda I^."""
-    real, dual = DualRotation.hat(w)[:3, :3], DualRotation.hat(w)[3:, :3]
-    return np.block([[real, dual], [np.zeros((3, 3)), real]])
-
-
-def inertia(mass: float, J: Array) -> Array:
-    """D, (102) and (107), 12 x 12."""
-    none = np.zeros((6, 6))
-    weighted = np.kron(np.array([[1.0, 1.0], [1.0, 0.0]]), J)
-    return np.block([[weighted, none], [none, mass * TO_FIRST_ORDER]])
-
-
-def wrench_projection() -> Array:
-    """The matrix II of (102), which pairs the force of a wrench with velocities and its moment with spins."""
-    none = np.zeros((6, 6))
-    return np.block([[none, TO_FIRST_ORDER], [TO_FIRST_ORDER, none]])
-
-
-# ---- the procedure as printed (Cibicik & Egeland, algorithm 1), section by section, in NumPy
 
 
 @dataclass(slots=True)
@@ -162,8 +104,8 @@ class PrintedArm:
         R = DualRotation(R_frame @ joint.R_PJ @ turn @ joint.R_JB, theta)
         lever = offset + R_frame @ (joint.p_PJ + joint.R_PJ @ (slide + turn @ joint.p_JB))
         arm = dual_vector(lever, np.cross(theta, lever))
-        V = screw_transformation(R.inverse(), -(arm + dual_vector(at.position, d)))
-        V_section = screw_transformation(R.inverse(), -arm)
+        V = dual_screw_transformation(R.inverse(), -(arm + dual_vector(at.position, d)))
+        V_section = dual_screw_transformation(R.inverse(), -arm)
         own_line = self._line(member)
         S = V_section @ elastic_screws(at.slides, at.turns)
         # motion against the parent's frame, and the same without the velocity of the section's point, (79)
@@ -174,10 +116,10 @@ class PrintedArm:
         up_projecting = np.zeros((12, n)) if parent is None else parent.P_projecting
         up_rate = np.zeros((12, n)) if parent is None else parent.P_rate
         link.P, link.P_projecting = V @ up, V @ up_projecting
-        link.P_rate = V @ up_rate + differentiation(twist) @ V @ up
+        link.P_rate = V @ up_rate + dual_differentiation(twist) @ V @ up
         link.P[:, elastic] += S
-        link.P_projecting[:, elastic] += V_section @ N @ elastic_screws(at.slides, at.turns)
-        link.P_rate[:, elastic] += differentiation(about_section) @ S
+        link.P_projecting[:, elastic] += V_section @ INTERCHANGE @ elastic_screws(at.slides, at.turns)
+        link.P_rate[:, elastic] += dual_differentiation(about_section) @ S
         if joint.kind.coordinates:
             link.P[:, member.start] += own_line
             link.P_projecting[:, member.start] += own_line
@@ -187,19 +129,19 @@ class PrintedArm:
     def _line(member: Member) -> Array:
         """The dual line (or slide) of a joint, at the link's origin in link axes, (115)."""
         joint, (turns, slides) = member.joint, _screw(member)
-        about = line(joint.axis_B, joint.R_JB.T @ np.cross(joint.axis, joint.p_JB))
-        return turns * about + slides * line(np.zeros(3), joint.axis_B)
+        about = dual_line(joint.axis_B, joint.R_JB.T @ np.cross(joint.axis, joint.p_JB))
+        return turns * about + slides * dual_line(np.zeros(3), joint.axis_B)
 
     def at_station(self, link: ScrewLink, station: Station, q: Array, u: Array) -> tuple[Array, Array, Array]:
         """Projection matrices at a section, in link axes: Jacobian form, its rate, projecting form."""
         own = link.member.elastic
         p = dual_vector(station.position, station.slides @ q[own])
-        U = reference_change(-p)
-        U_rate = reference_change(-dual_vector(np.zeros(3), station.slides @ u[own])) - np.eye(12)
+        U = dual_reference_change(-p)
+        U_rate = dual_reference_change(-dual_vector(np.zeros(3), station.slides @ u[own])) - np.eye(12)
         S = elastic_screws(station.slides, station.turns)
         P, P_projecting = U @ link.P, U @ link.P_projecting
         P[:, own] += S
-        P_projecting[:, own] += N @ S
+        P_projecting[:, own] += INTERCHANGE @ S
         return P, U @ link.P_rate + U_rate @ link.P, P_projecting
 
     def matrices(self, q: Array, u: Array) -> tuple[Array, Array, Array]:
@@ -211,7 +153,7 @@ class PrintedArm:
             w_link = (link.P @ u)[:6]
             for station in link.stations:
                 P, P_rate, P_projecting = self.at_station(link, station, q, u)
-                D = inertia(station.mass, station.J)
+                D = dual_inertia(station.mass, station.J)
                 if link.rigid:
                     # (98), (101)-(103)
                     W = np.kron(np.eye(2), lambda_matrix(w_link))

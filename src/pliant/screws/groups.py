@@ -1,22 +1,4 @@
-"""Groups of motions and dual numbers: SO(3), SE(3) and the dual groups G1 and G2 of Cibicik & Egeland, in NumPy.
-
-    from pliant import screws
-
-    Y = screws.SE3.exp([0.1, 0.0, 0.0, 0.0, 0.0, 0.5])    # twist (linear, angular), as everywhere in Pliant
-    (Y @ Y.inverse()).matrix                              # products, inverses, matrices
-    Y.log(), Y.adjoint, screws.SE3.left_jacobian([...])   # logarithm, Ad, rate of the exponential
-
-    group               element                   vectors of its algebra                  matrix
-    SO3                 rotation A                rotation vector phi (3,)                A (3, 3)
-    SE3                 A and a position r        (rho, phi): linear, angular (6,)        [A r; 0 1] (4, 4)
-    DualRotation, G1    A and small angles theta  (phi, gamma): real, dual part (6,)      [A 0; theta~ A  A], (8)
-    DualTransform, G2   X of G1, dual vector v    (omega, nu): two dual vectors (12,)     [X v; 0 1], (14)
-
-Every group has ``identity``, ``exp``, ``log``, ``@``, ``inverse``, ``matrix``, ``adjoint`` (Ad), and for vectors of its
-algebra ``hat`` (their matrix), ``ad``, ``left_jacobian`` and ``right_jacobian``: along a path exp(u) the left velocity
-is left_jacobian(u) u_dot. A dual number x + eps y, eps^2 = 0, is ``Dual``; dual vectors in R^6 are (real, dual), and
-``DualRotation.hat(a) @ b`` is their cross product, (13). Numbers in parentheses are equations of the paper.
-"""
+"""Groups of motions with their exponentials and Jacobians: SO(3), SE(3), and Cibicik & Egeland's G1 and G2."""
 
 from __future__ import annotations
 
@@ -25,70 +7,17 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pliant.spatial.dual_numbers import Dual, dual, dual_part, real_part
+from pliant.screws.checked_input import ORTHONORMAL, Array, numbers, rotation, skew, unskew
+from pliant.spatial.dual_numbers import Dual
 from pliant.spatial.scalars import stumpff
-
-__all__ = [
-    "SE3",
-    "SO3",
-    "Dual",
-    "DualRotation",
-    "DualTransform",
-    "MotionGroup",
-    "dual",
-    "dual_part",
-    "real_part",
-    "skew",
-    "unskew",
-]
-
-Array = NDArray[np.float64]
 
 SMALL = 0.5
 """Angle (rad) below which coefficients of the logarithm come from their series."""
 
 SERIES_LEFT_INVERSE = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600)
 """(1 - (x/2) cot(x/2)) / x^2 in powers of x^2: at x = 0.5 the next term is below 1e-16."""
-
-ORTHONORMAL = 1e-9
-"""By how much A^T A of a rotation may differ from 1."""
-
-
-# ---- input
-
-
-def _numbers(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """An array of finite numbers of a shape."""
-    found = np.asarray(given, dtype=float)
-    if found.shape != shape:
-        raise ValueError(f"{name} has shape {found.shape}; it must be {shape}")
-    if not np.isfinite(found).all():
-        raise ValueError(f"{name} is {found.tolist()}; all of it must be finite")
-    return found
-
-
-def _rotation(given: ArrayLike) -> Array:
-    """A rotation matrix."""
-    A = _numbers("A", given, (3, 3))
-    off = float(np.abs(A.T @ A - np.eye(3)).max())
-    if off > ORTHONORMAL or np.linalg.det(A) < 0:
-        what = f"A^T A differs from 1 by {off:.2g}" if off > ORTHONORMAL else "its determinant is -1, a reflection"
-        raise ValueError(f"A is no rotation: {what}; make one by SO3.exp(rotation vector)")
-    return A
-
-
-def skew(a: ArrayLike) -> Array:
-    """a~ (3, 3) with a~ b = a x b."""
-    x, y, z = _numbers("a", a, (3,))
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-
-
-def unskew(a: ArrayLike) -> Array:
-    """The vector (3,) of a skew matrix."""
-    x = _numbers("a", a, (3, 3))
-    return np.array([x[2, 1], x[0, 2], x[1, 0]])
 
 
 # ---- what all groups have
@@ -156,12 +85,12 @@ class MotionGroup(ABC):
     @classmethod
     def right_jacobian(cls, u: ArrayLike) -> Array:
         """(size, size): where u has the rate u_dot, exp(u) has the right velocity right_jacobian(u) u_dot."""
-        return cls.left_jacobian(-_numbers("u", u, (cls.size,)))
+        return cls.left_jacobian(-numbers("u", u, (cls.size,)))
 
     @classmethod
     def right_jacobian_inverse(cls, u: ArrayLike) -> Array:
         """The inverse of ``right_jacobian``; it exists for rotations of less than a whole turn."""
-        return cls.left_jacobian_inverse(-_numbers("u", u, (cls.size,)))
+        return cls.left_jacobian_inverse(-numbers("u", u, (cls.size,)))
 
 
 # ---- rotations
@@ -176,7 +105,7 @@ class SO3(MotionGroup):
     size: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "A", _rotation(self.A))
+        object.__setattr__(self, "A", rotation(self.A))
 
     @classmethod
     def identity(cls) -> SO3:
@@ -184,7 +113,7 @@ class SO3(MotionGroup):
 
     @classmethod
     def exp(cls, u: ArrayLike) -> SO3:
-        phi = _numbers("u", u, (3,))
+        phi = numbers("u", u, (3,))
         s, hat = float(phi @ phi), skew(phi)
         return cls(np.eye(3) + _entire(1, s) * hat + _entire(2, s) * hat @ hat)
 
@@ -228,13 +157,13 @@ class SO3(MotionGroup):
 
     @classmethod
     def left_jacobian(cls, u: ArrayLike) -> Array:
-        phi = _numbers("u", u, (3,))
+        phi = numbers("u", u, (3,))
         s, hat = float(phi @ phi), skew(phi)
         return np.asarray(np.eye(3) + _entire(2, s) * hat + _entire(3, s) * hat @ hat)
 
     @classmethod
     def left_jacobian_inverse(cls, u: ArrayLike) -> Array:
-        phi = _numbers("u", u, (3,))
+        phi = numbers("u", u, (3,))
         x, hat = float(np.linalg.norm(phi)), skew(phi)
         if x < SMALL:
             k = sum(c * x ** (2 * n) for n, c in enumerate(SERIES_LEFT_INVERSE))
@@ -277,8 +206,8 @@ class SE3(MotionGroup):
     size: ClassVar[int] = 6
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "A", _rotation(self.A))
-        object.__setattr__(self, "r", _numbers("r", self.r, (3,)))
+        object.__setattr__(self, "A", rotation(self.A))
+        object.__setattr__(self, "r", numbers("r", self.r, (3,)))
 
     @classmethod
     def identity(cls) -> SE3:
@@ -286,7 +215,7 @@ class SE3(MotionGroup):
 
     @classmethod
     def exp(cls, u: ArrayLike) -> SE3:
-        rho, phi = np.split(_numbers("u", u, (6,)), 2)
+        rho, phi = np.split(numbers("u", u, (6,)), 2)
         return cls(SO3.exp(phi).A, SO3.left_jacobian(phi) @ rho)
 
     def log(self) -> Array:
@@ -311,25 +240,25 @@ class SE3(MotionGroup):
 
     @staticmethod
     def hat(u: ArrayLike) -> Array:
-        rho, phi = np.split(_numbers("u", u, (6,)), 2)
+        rho, phi = np.split(numbers("u", u, (6,)), 2)
         out = np.zeros((4, 4))
         out[:3, :3], out[:3, 3] = skew(phi), rho
         return out
 
     @staticmethod
     def ad(u: ArrayLike) -> Array:
-        rho, phi = np.split(_numbers("u", u, (6,)), 2)
+        rho, phi = np.split(numbers("u", u, (6,)), 2)
         return np.block([[skew(phi), skew(rho)], [np.zeros((3, 3)), skew(phi)]])
 
     @classmethod
     def left_jacobian(cls, u: ArrayLike) -> Array:
-        rho, phi = np.split(_numbers("u", u, (6,)), 2)
+        rho, phi = np.split(numbers("u", u, (6,)), 2)
         J = SO3.left_jacobian(phi)
         return np.block([[J, _coupling(phi, rho)], [np.zeros((3, 3)), J]])
 
     @classmethod
     def left_jacobian_inverse(cls, u: ArrayLike) -> Array:
-        rho, phi = np.split(_numbers("u", u, (6,)), 2)
+        rho, phi = np.split(numbers("u", u, (6,)), 2)
         J = SO3.left_jacobian_inverse(phi)
         return np.block([[J, -J @ _coupling(phi, rho) @ J], [np.zeros((3, 3)), J]])
 
@@ -347,8 +276,8 @@ class DualRotation(MotionGroup):
     size: ClassVar[int] = 6
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "A", _rotation(self.A))
-        object.__setattr__(self, "theta", _numbers("theta", self.theta, (3,)))
+        object.__setattr__(self, "A", rotation(self.A))
+        object.__setattr__(self, "theta", numbers("theta", self.theta, (3,)))
 
     @classmethod
     def identity(cls) -> DualRotation:
@@ -357,7 +286,7 @@ class DualRotation(MotionGroup):
     @classmethod
     def exp(cls, u: ArrayLike) -> DualRotation:
         """exp of (phi, gamma) in g1, (136): theta = Psi_l(phi) gamma."""
-        phi, gamma = np.split(_numbers("u", u, (6,)), 2)
+        phi, gamma = np.split(numbers("u", u, (6,)), 2)
         return cls(SO3.exp(phi).A, SO3.left_jacobian(phi) @ gamma)
 
     def log(self) -> Array:
@@ -377,17 +306,29 @@ class DualRotation(MotionGroup):
         return np.block([[self.A, np.zeros((3, 3))], [skew(self.theta) @ self.A, self.A]])
 
     @property
+    def dual_form(self) -> Dual:
+        """A + eps theta~ A, (30): the same element as a dual 3 x 3 matrix; products of dual forms are dual forms."""
+        return Dual(self.A, skew(self.theta) @ self.A)
+
+    @classmethod
+    def from_dual_form(cls, R: Dual) -> DualRotation:
+        """The element of a dual 3 x 3 matrix A + eps theta~ A."""
+        A = rotation(R.real)
+        return cls(A, unskew(numbers("the dual part", R.dual, (3, 3)) @ A.T))
+
+    @property
     def adjoint(self) -> Array:
         return self.matrix
 
-    def right_velocity(self, w: Array, theta_rate: Array) -> Array:
+    def right_velocity(self, w: ArrayLike, theta_rate: ArrayLike) -> Array:
         """(11): (w, A^T theta_dot) in g1, from A_dot = A w~."""
-        return np.concatenate([w, self.A.T @ theta_rate])
+        rate = numbers("theta_rate", theta_rate, (3,))
+        return np.concatenate([numbers("w", w, (3,)), self.A.T @ rate])
 
     @staticmethod
     def hat(u: ArrayLike) -> Array:
         """The 6 x 6 matrix of a vector of g1, (10); also [a]^ b of two dual vectors, (13)."""
-        phi, gamma = np.split(_numbers("u", u, (6,)), 2)
+        phi, gamma = np.split(numbers("u", u, (6,)), 2)
         return np.block([[skew(phi), np.zeros((3, 3))], [skew(gamma), skew(phi)]])
 
     @staticmethod
@@ -397,13 +338,13 @@ class DualRotation(MotionGroup):
     @classmethod
     def left_jacobian(cls, u: ArrayLike) -> Array:
         """Psi_l of G1, (142)-(144)."""
-        phi, gamma = np.split(_numbers("u", u, (6,)), 2)
+        phi, gamma = np.split(numbers("u", u, (6,)), 2)
         J = SO3.left_jacobian(phi)
         return np.block([[J, np.zeros((3, 3))], [_coupling(phi, gamma), J]])
 
     @classmethod
     def left_jacobian_inverse(cls, u: ArrayLike) -> Array:
-        phi, gamma = np.split(_numbers("u", u, (6,)), 2)
+        phi, gamma = np.split(numbers("u", u, (6,)), 2)
         J = SO3.left_jacobian_inverse(phi)
         return np.block([[J, np.zeros((3, 3))], [-J @ _coupling(phi, gamma) @ J, J]])
 
@@ -421,7 +362,9 @@ class DualTransform(MotionGroup):
     size: ClassVar[int] = 12
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "v", _numbers("v", self.v, (6,)))
+        if not isinstance(self.X, DualRotation):
+            raise TypeError(f"X is {type(self.X).__name__}; it must be a DualRotation")
+        object.__setattr__(self, "v", numbers("v", self.v, (6,)))
 
     @classmethod
     def identity(cls) -> DualTransform:
@@ -430,7 +373,7 @@ class DualTransform(MotionGroup):
     @classmethod
     def exp(cls, u: ArrayLike) -> DualTransform:
         """exp of (omega, nu) in g2, (141), whose lower right entry is 1."""
-        omega, nu = np.split(_numbers("u", u, (12,)), 2)
+        omega, nu = np.split(numbers("u", u, (12,)), 2)
         return cls(DualRotation.exp(omega), DualRotation.left_jacobian(omega) @ nu)
 
     def log(self) -> Array:
@@ -453,26 +396,45 @@ class DualTransform(MotionGroup):
         return out
 
     @property
+    def dual_form(self) -> Dual:
+        """T + eps [theta~ A, d; 0 0], (43), (49): the same element as a dual 4 x 4 matrix, v = (r, d)."""
+        real, small = np.eye(4), np.zeros((4, 4))
+        turn = self.X.dual_form
+        real[:3, :3], real[:3, 3] = turn.real, self.v[:3]
+        small[:3, :3], small[:3, 3] = turn.dual, self.v[3:]
+        return Dual(real, small)
+
+    @classmethod
+    def from_dual_form(cls, T: Dual) -> DualTransform:
+        """The element of a dual 4 x 4 matrix."""
+        real, small = (numbers(name, part, (4, 4)) for name, part in (("real", T.real), ("dual", T.dual)))
+        if np.abs(real[3] - [0, 0, 0, 1]).max() > ORTHONORMAL or np.abs(small[3]).max() > ORTHONORMAL:
+            raise ValueError("the last row of T is no [0 0 0 1]; it is no dual homogeneous transformation")
+        X = DualRotation.from_dual_form(Dual(real[:3, :3], small[:3, :3]))
+        return cls(X, np.concatenate([real[:3, 3], small[:3, 3]]))
+
+    @property
     def adjoint(self) -> Array:
-        """(19), 12 x 12."""
+        """(19), 12 x 12: also the transformation of dual screws (angular, linear) from the moved frame, (66)."""
         X = self.X.matrix
         return np.block([[X, np.zeros((6, 6))], [DualRotation.hat(self.v) @ X, X]])
 
-    def right_velocity(self, w: Array, theta_rate: Array, v_rate: Array) -> Array:
+    def right_velocity(self, w: ArrayLike, theta_rate: ArrayLike, v_rate: ArrayLike) -> Array:
         """(17): (omega, X^-1 v_dot) in g2."""
-        return np.concatenate([self.X.right_velocity(w, theta_rate), self.X.inverse().matrix @ v_rate])
+        rate = numbers("v_rate", v_rate, (6,))
+        return np.concatenate([self.X.right_velocity(w, theta_rate), self.X.inverse().matrix @ rate])
 
     @staticmethod
     def hat(u: ArrayLike) -> Array:
         """The 7 x 7 matrix of a vector of g2, (16)."""
-        omega, nu = np.split(_numbers("u", u, (12,)), 2)
+        omega, nu = np.split(numbers("u", u, (12,)), 2)
         out = np.zeros((7, 7))
         out[:6, :6], out[:6, 6] = DualRotation.hat(omega), nu
         return out
 
     @staticmethod
     def ad(u: ArrayLike) -> Array:
-        omega, nu = np.split(_numbers("u", u, (12,)), 2)
+        omega, nu = np.split(numbers("u", u, (12,)), 2)
         W = DualRotation.hat(omega)
         return np.block([[W, np.zeros((6, 6))], [DualRotation.hat(nu), W]])
 
