@@ -88,7 +88,7 @@ class Dual:
 
     def __pow__(self, other: Any) -> Any:
         if type(other) is Dual:
-            return np.exp(other * np.log(self))
+            return np.exp(other * self.log())
         # x^0 is one everywhere
         return 1.0 if is_zero(other) else dual(self.real**other, other * self.real ** (other - 1) * self.dual)
 
