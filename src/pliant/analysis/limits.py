@@ -14,7 +14,7 @@ quotient, about 1.2 times the square of the speed over the first frequency.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -89,8 +89,8 @@ def state_limits(
     return [
         *linearised_limits(arm, state, when),
         *slope_limits(arm, state, when),
-        *own_limits(arm, state[None], [when]),
-        *plane_limits(arm, state[None], [when]),
+        *own_limits(arm, state[None], lambda _: when),
+        *plane_limits(arm, state[None], lambda _: when),
         *axial_limits(arm, state, rates, accelerations, tau=tau, loads=loads, when=when),
     ]
 
@@ -149,17 +149,17 @@ def slope_words(link: Link, turn: float, when: str = "") -> Iterator[str]:
         )
 
 
-def own_limits(arm: Dynamics, q: Floats, whens: Sequence[str]) -> Iterator[str]:
+def own_limits(arm: Dynamics, q: Floats, when: Callable[[int], str]) -> Iterator[str]:
     """What bodies say of their own models at that of some states (states, n) where each is worst."""
     links = {link.name: link for link in arm.robot.links}
     for member in arm.mechanism.members:
-        yield from words_of(links[member.name], arm.robot).limits(member.body, q[:, member.elastic], whens)
+        yield from words_of(links[member.name], arm.robot).limits(member.body, q[:, member.elastic], when)
 
 
 # ---------------------------------------------------------------- loops in a plane
 
 
-def plane_limits(arm: Dynamics, q: Floats, whens: Sequence[str]) -> Iterator[str]:
+def plane_limits(arm: Dynamics, q: Floats, when: Callable[[int], str]) -> Iterator[str]:
     """Loops in a plane whose links bend out of it, at the worst of some states (states, n)."""
     for loop in arm.mechanism.loops:
         if loop.planar is None:
@@ -173,7 +173,7 @@ def plane_limits(arm: Dynamics, q: Floats, whens: Sequence[str]) -> Iterator[str
         k = int(np.argmax(away))
         if away[k] > OUT_OF_PLANE * arm.loops.extent:
             yield (
-                f"loop '{loop.name}' opens by {away[k]:.3g} m across its plane {loop.planar}{whens[k]}: links bend out "
+                f"loop '{loop.name}' opens by {away[k]:.3g} m across its plane {loop.planar}{when(k)}: links bend out "
                 "of it, which planar does not hold; leave planar out, and the loop is closed in space"
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import pi
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -276,7 +276,7 @@ class BeamWords(BodyWords):
     def axial_shapes(self, body: ModalBody) -> AxialShapes:
         return shapes_of_beam(self.link, self.own_robot, body)
 
-    def limits(self, body: ModalBody, q_e: Array, whens: Sequence[str]) -> Iterator[str]:
+    def limits(self, body: ModalBody, q_e: Array, when: Callable[[int], str]) -> Iterator[str]:
         """Stations of an exact beam that are too few in the state where it bends most."""
         rod = body.large
         if not isinstance(rod, Rod):
@@ -284,7 +284,7 @@ class BeamWords(BodyWords):
         turns = turns_along(rod, q_e)
         k = int(np.argmax(turns))
         if turns[k] > SMALL_TURN:
-            yield from station_words(self.own_robot, self.link, body, q_e[k], float(turns[k]), whens[k])
+            yield from station_words(self.own_robot, self.link, body, q_e[k], float(turns[k]), when(k))
 
     # ---- other models of the same beam
 

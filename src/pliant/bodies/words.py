@@ -8,7 +8,7 @@ body is a subclass in a module of this folder, and its line in ``kinds.py``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import pi
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, Protocol
@@ -378,7 +378,7 @@ class BodyWords(ABC):
 
         return shapes_of_frames(body)
 
-    def limits(self, body: ModalBody, q_e: Array, whens: Sequence[str]) -> Iterator[str]:
+    def limits(self, body: ModalBody, q_e: Array, when: Callable[[int], str]) -> Iterator[str]:
         """What else is beyond its model at that of some states (states, n) where it is worst, in words."""
         yield from ()
 

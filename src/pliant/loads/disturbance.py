@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from math import inf
 from typing import Annotated, Self
 
@@ -86,12 +85,11 @@ class Windowed(Load):
 
     def signals(self, times: Floats) -> Floats:
         """The parts at several times, zero outside the window."""
-        rows = [[part(t) for part in self.parts] if self.start <= t < self.end else self._nothing for t in times]
-        return np.array(rows, dtype=float).reshape(len(times), self.channels)
-
-    @cached_property
-    def _nothing(self) -> list[float]:
-        return [0.0] * len(self.parts)
+        out = np.zeros((len(times), self.channels))
+        inside = (self.start <= times) & (times < self.end)
+        for k, part in enumerate(self.parts):
+            out[inside, k] = part.many(times[inside])
+        return out
 
 
 class FrameWrench(Windowed):

@@ -66,6 +66,19 @@ class Pushed(NamedTuple):
     supplied: float
 
 
+class LoadsAlong(NamedTuple):
+    """What all loads do at several instants.
+
+    force     generalised forces (times, n); without loads it has no columns
+    stored    energy that they hold (times, 1), J
+    wrenches  forces and moments on frames that they act on, base axes (times, 6 frames)
+    """
+
+    force: Floats
+    stored: Floats
+    wrenches: Floats
+
+
 def _pushed(found: Action, force: Floats, v: Floats) -> Pushed:
     """What a law does, with its efforts as generalised forces (n,)."""
     supplied = supplied_power(found._replace(efforts=force.tolist()), v.tolist())
@@ -320,16 +333,20 @@ class StateEquations:
 
     def forces(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
         """Generalised forces (times, n) of all loads at several instants and states; without any it has no columns."""
-        force = np.zeros((len(times), self.arm.size if self.loads else 0))
-        for load, own in zip(self.loads, self._own[1:], strict=True):
-            if load in self.acting:
-                force += load.along(times, q, v, x[:, own]).efforts
-        return force
+        return self.loads_along(times, q, v, x).force
 
-    def stored_by_loads(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
-        """Energy that all loads hold at several instants (times, 1), J."""
-        laws = zip(self.loads, self._own[1:], strict=True)
-        return sum((law.along(times, q, v, x[:, own]).balanced for law, own in laws), np.zeros(len(times)))[:, None]
+    def loads_along(self, times: Floats, q: Floats, v: Floats, x: Floats) -> LoadsAlong:
+        """What all loads do at several instants and states."""
+        force = np.zeros((len(times), self.arm.size if self.loads else 0))
+        stored, wrenches = np.zeros((len(times), 1)), [np.zeros((len(times), 0))]
+        for load, own in zip(self.loads, self._own[1:], strict=True):
+            found = load.along(times, q, v, x[:, own])
+            stored[:, 0] += found.balanced
+            if load in self.acting:
+                force += found.efforts
+            if load.frames:
+                wrenches.append(load.wrenches(times, q, v, x[:, own]))
+        return LoadsAlong(force, stored, np.hstack(wrenches))
 
     def recentred(self, y: Floats) -> tuple[Floats, Callable[[Floats], Floats]] | None:
         """A state with shorter rotation vectors, and how accelerations go over; None if none is too long."""
@@ -376,7 +393,8 @@ class StateEquations:
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
         q, v = self.loops.corrected(q, v, self._held)
         x = states[:, self._x]
-        force, stored = self.forces(times, q, v, x), self.stored_by_loads(times, q, v, x)
+        loads = self.loads_along(times, q, v, x)
+        force, stored = loads.force, loads.stored
         if self.constrained is not None:
             assert desired is not None
             tau, _ = self.constrained.solve(q, v, desired.a, force if self.loads else None)
@@ -385,19 +403,13 @@ class StateEquations:
             tau, stored = driven.efforts, stored + driven.balanced[:, None]
         count = len(times)
         reference = np.zeros((count, 0)) if desired is None else desired.q
-        found = q, v, tau.reshape(count, len(arm.inputs)), force, reference, self.wrenches(times, q, v, x)
+        found = q, v, tau.reshape(count, len(arm.inputs)), force, reference, loads.wrenches
         return Moments(*found, stored)
 
     @property
     def loaded(self) -> tuple[str, ...]:
-        """The frames on which loads act, in the order of ``wrenches``."""
+        """The frames on which loads act, in the order of ``LoadsAlong.wrenches``."""
         return tuple(frame for load in self.loads for frame in load.frames)
-
-    def wrenches(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
-        """Forces and moments of loads on frames, base axes (times, 6 frames)."""
-        laws = zip(self.loads, self._own[1:], strict=True)
-        found = [load.wrenches(times, q, v, x[:, own]) for load, own in laws if load.frames]
-        return np.hstack([np.zeros((len(times), 0)), *found])
 
     # ---- second order: residual and its derivatives, for implicit methods
 

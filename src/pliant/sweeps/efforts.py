@@ -66,9 +66,9 @@ class Laws:
         found = []
         parts = (np.split(x, cuts) for x in (q, v, z, done.efforts, done.balanced[:, None]))
         for each, t, reference, q_k, v_k, z_k, tau, held in zip(requests, times, references, *parts, strict=True):
-            state = t, q_k, v_k, z_k
-            force, stored = each.equations.forces(*state), held + each.equations.stored_by_loads(*state)
-            found.append(Moments(q_k.copy(), v_k.copy(), tau, force, reference, each.equations.wrenches(t), stored))
+            loads = each.equations.loads_along(t, q_k, v_k, z_k)
+            acting = loads.force, reference, loads.wrenches, held + loads.stored
+            found.append(Moments(q_k.copy(), v_k.copy(), tau, *acting))
         return found
 
     def fits(self, requests: Sequence[SignalsRequest]) -> list[Signals | None]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
@@ -117,11 +119,12 @@ TIME = Language(
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A function of time, and the times at which it is known to have jumps or kinks."""
+    """A function of time, times at which it is known to have jumps or kinks, and its value if it never changes."""
 
     value: Function
     text: str = ""
     breaks: tuple[float, ...] = ()
+    constant: float | None = None
 
     def __call__(self, t: float) -> float:
         try:
@@ -131,6 +134,12 @@ class Signal:
         if not math.isfinite(found):
             raise ModelError(f"'{self.text}' has no value at t = {t:.6g} s: it is {found}")
         return found
+
+    def many(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Its values at several times."""
+        if self.constant is not None:
+            return np.full(len(times), self.constant)
+        return np.array([self(t) for t in times.tolist()], dtype=float)
 
 
 @lru_cache(maxsize=1024)
@@ -145,7 +154,7 @@ def signal(given: float | str) -> Signal:
     if isinstance(given, str):
         return parse_signal(given)
     constant = float(given)
-    return Signal(lambda t: constant)
+    return Signal(lambda t: constant, constant=constant)
 
 
 class SignalForm:

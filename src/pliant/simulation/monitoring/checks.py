@@ -146,8 +146,8 @@ def range_warnings(run: Result, limits: bool, data: WarningData) -> Iterator[str
     yield from description_limits(run.robot)
     yield from _linearised(run)
     yield from _slopes(run, data.near)
-    yield from own_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
-    yield from plane_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
+    yield from own_limits(run.arm, run.q, lambda k: f" (at {run.time[k]:.4g} s)")
+    yield from plane_limits(run.arm, run.q, lambda k: f" (at {run.time[k]:.4g} s)")
     yield from _axial(run, data)
     yield from _ratios(run)
     if limits:

@@ -15,6 +15,7 @@ tears a loop open because it has none, is ended before.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
@@ -331,15 +332,27 @@ class Passages:
         if not self._worst.acceleration and not sudden.any():
             self._calm = _Moment(float(times[-1]), v[-1], a[-1])
             return self._torn(piece)
+        # loops are looked at where rates have not gone on as they were, and at the end of the piece
+        largest, unseen = self._worst.acceleration, list[int]()
         for k in range(len(times)):
             if not sudden[k]:
                 here = _Moment(float(times[k]), v[k], a[k])
-                if self._worst.loops and self._calm is not None and self._has_jumped(self._calm, here):
-                    return Jump(max(self._calm.time, piece.start), self._words(self._calm.time))
+                if self._calm is not None and self._has_jumped(self._calm, here):
+                    self._see(piece, unseen, sizes)
+                    if self._worst.loops:
+                        return Jump(max(self._calm.time, piece.start), self._words(self._calm.time))
                 self._calm, self._worst = here, _NOTHING
-            elif sizes[k] > self._worst.acceleration:
-                self._worst = self._lost(float(times[k]), piece.knot_states[k], float(sizes[k]))
+                largest, unseen = 0.0, []
+            elif sizes[k] > largest:
+                largest = sizes[k]
+                unseen.append(k)
+        self._see(piece, unseen, sizes)
         return self._torn(piece)
+
+    def _see(self, piece: Piece, places: Sequence[int], sizes: Floats) -> None:
+        """Find how singular the loops are at knots of ever larger accelerations."""
+        for k in places:
+            self._worst = self._lost(float(piece.knots[k]), piece.knot_states[k], float(sizes[k]))
 
     def memory(self) -> bytes:
         """What must be kept for a resumption."""
