@@ -27,7 +27,7 @@ from pliant.bodies.words import words_of
 from pliant.formulations.loops.closure import normal_of
 from pliant.formulations.loops.constraints import end_names
 from pliant.formulations.recursive.recursions import HANDED
-from pliant.mechanism import assemble
+from pliant.mechanism import LoopEnds, assemble
 from pliant.model.description.outline import BASE
 from pliant.model.once import once_per_element
 from pliant.spatial.vectors import cross
@@ -50,6 +50,8 @@ AXIAL = 0.15
 """Part of the bending stiffness that the axial force may add or take away: 7 % of a frequency."""
 OUT_OF_PLANE = 1e-4
 """Part of the robot's size by which a loop in a plane may open across it."""
+ODD, FLAT = 0.3, 1e-9
+"""Size of coordinates at which all motions of a robot are seen, and part of its size that is none across a plane."""
 TURNING = 0.25
 """Rate of a link over its first frequency of bending from which there is a warning: 7 % of a static deflection."""
 
@@ -159,17 +161,26 @@ def own_limits(arm: Dynamics, q: Floats, when: Callable[[int], str]) -> Iterator
 # ---------------------------------------------------------------- loops in a plane
 
 
+def _across(arm: Dynamics, loop: LoopEnds, q: Floats) -> Floats:
+    """How far a loop has opened across its plane at some states (states, n), beside the reference pose, m."""
+    first, second = (
+        arm.positions([end], np.vstack([q, arm.reference_pose()]))[:, 0] if end else np.zeros(3)
+        for end in end_names(arm, loop)
+    )
+    across = (first - second)[..., normal_of(loop.planar or "")]
+    away: Floats = np.abs(across[:-1] - across[-1])
+    return away
+
+
 def plane_limits(arm: Dynamics, q: Floats, when: Callable[[int], str]) -> Iterator[str]:
     """Loops in a plane whose links bend out of it, at the worst of some states (states, n)."""
     for loop in arm.mechanism.loops:
         if loop.planar is None:
             continue
-        first, second = (
-            arm.positions([end], np.vstack([q, arm.reference_pose()]))[:, 0] if end else np.zeros(3)
-            for end in end_names(arm, loop)
-        )
-        across = (first - second)[..., normal_of(loop.planar)]
-        away = np.abs(across[:-1] - across[-1])
+        # nothing leaves the plane of a robot that stays in it at a configuration like no other
+        if _across(arm, loop, ODD * np.cos(np.arange(1.0, arm.size + 1.0))[None])[0] < FLAT * arm.loops.extent:
+            continue
+        away = _across(arm, loop, q)
         k = int(np.argmax(away))
         if away[k] > OUT_OF_PLANE * arm.loops.extent:
             yield (

@@ -335,17 +335,21 @@ class Passages:
         # loops are looked at where rates have not gone on as they were, and at the end of the piece
         largest, unseen = self._worst.acceleration, list[int]()
         for k in range(len(times)):
-            if not sudden[k]:
-                here = _Moment(float(times[k]), v[k], a[k])
-                if self._calm is not None and self._has_jumped(self._calm, here):
-                    self._see(piece, unseen, sizes)
-                    if self._worst.loops:
-                        return Jump(max(self._calm.time, piece.start), self._words(self._calm.time))
-                self._calm, self._worst = here, _NOTHING
-                largest, unseen = 0.0, []
-            elif sizes[k] > largest:
-                largest = sizes[k]
-                unseen.append(k)
+            if sudden[k]:
+                if sizes[k] > largest:
+                    largest = sizes[k]
+                    unseen.append(k)
+                continue
+            is_end = k + 1 == len(times) or sudden[k + 1]
+            if not (largest or is_end):
+                continue
+            here = _Moment(float(times[k]), v[k], a[k])
+            if largest and self._calm is not None and self._has_jumped(self._calm, here):
+                self._see(piece, unseen, sizes)
+                if self._worst.loops:
+                    return Jump(max(self._calm.time, piece.start), self._words(self._calm.time))
+            self._calm, self._worst = here, _NOTHING
+            largest, unseen = 0.0, []
         self._see(piece, unseen, sizes)
         return self._torn(piece)
 
