@@ -251,7 +251,13 @@ def _bundled(unit: float | None) -> list[Row]:
     """Runs of the papers, in units of Exudyn's ringing arm; the published times are those of other machines."""
     cases: list[tuple[str, Callable[[], Study], float, tuple[str, float]]] = [
         ("Canadarm, 10 s", partial(load_study, "canadarm"), 0.02, _lsoda()),
-        ("Cibicik & Egeland, 6 s", manoeuvre, 0.3, ("the paper's linearised model, its machine", OPTIMISED_SECONDS)),
+        # with as many samples as where the goal comes from; figures of the paper take fifty times as many
+        (
+            "Cibicik & Egeland, 6 s",
+            lambda: manoeuvre().with_changes(outputs={"step": 5e-3}),
+            0.3,
+            ("the paper's linearised model, its machine", OPTIMISED_SECONDS),
+        ),
     ]
     if any(name == "dualemps-square" for name, _ in bundled_studies()):
         theirs = ("the paper's program, its machine", DUALEMPS_SECONDS)

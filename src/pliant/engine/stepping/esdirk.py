@@ -25,11 +25,11 @@ from pliant.engine.stepping.implicit import (
     Border,
     ImplicitStepper,
     Trial,
-    change_work,
-    changes_of_errors,
+    change_of_error,
     energies,
     evaluate_residual,
     keep_largest,
+    matrices_and_scratch,
     newton_iteration,
     raise_to,
     settle,
@@ -129,21 +129,22 @@ def esdirk_ir(layout: StateLayout, rate_states: Sequence[int] = (), turning: Seq
 
     x      q, v, further states z (m of the drive, energies), a, error of q, v (n each) and of the drive's states (m),
            the largest error of each q so far (n)
-    work   q, v, a (n each), residual (n + m) of the trial, z, its rates of the trial (all further states each), Newton
-           matrix (n + m squared), pivots (n + m), then of every stage: v, a (n each), rates of z, estimated error of
-           the step, and G of errors (2 n + m each, three times), scratch of ``change``
+    work   q, v, a (n each), residual (n + m) of the trial, z, its rates of the trial (all further states each), what
+           ``matrices_and_scratch`` lists, then of every stage: v, a (n each), rates of z, estimated error of the step,
+           and G of errors (2 n + m each, three times)
 
     Needs ``residual`` and ``newton`` as ``generalised_alpha`` does.
     """
     w, pair = Stepping(turning), esdirk4()
     n, m, rest, states = layout.count, layout.states, layout.further, layout.size
     place = np.cumsum([0, *_sizes(layout)]).tolist()
-    q1, v1, a1, r, z1, trial_rates, S, pivots, *stages = (w.at("%work", k) for k in place)
-    *stages, lost, g1, g2, g3, scratch = stages
+    places = (w.at("%work", k) for k in place[:-1])
+    q1, v1, a1, r, z1, trial_rates, S, pivots, by_q, by_a, scratch, *stages = places
+    *stages, lost, g1, g2, g3 = stages
     K_v, K_a, K_z = stages[0::3], stages[1::3], stages[2::3]
     q, v, z, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
     carried, worst_error = w.at("%x", states + n), w.at("%x", states + 3 * n + m)
-    trial = Trial(q1, v1, a1, z1, r, trial_rates, S, pivots)
+    trial = Trial(q1, v1, a1, z1, r, trial_rates, S, pivots, by_q, by_a)
     relative = w.clock(Clock.RELATIVE)
 
     def knot() -> None:
@@ -170,10 +171,9 @@ def esdirk_ir(layout: StateLayout, rate_states: Sequence[int] = (), turning: Seq
             raise_to(w, worst, w.fsub(new, w.read(z1, k)), new, w.iadd(k, 2 * n))
             w.write(new, z1, k)
 
-    def carry(t: str, part: str) -> None:
+    def carry(part: str) -> None:
         """Carry the error of the run over the step that was taken, and add its own."""
-
-        change = changes_of_errors(w, layout, t, part, trial._replace(q=q, v=v, a=a, z=z), scratch)
+        change = partial(change_of_error, w, part, trial, scratch)
         # what is carried: e + 4 G e + 4 G^2 e - 4/3 G^3 e, then G of the rest
         source = carried
         for target in (g1, g2, g3):
@@ -266,7 +266,7 @@ def esdirk_ir(layout: StateLayout, rate_states: Sequence[int] = (), turning: Seq
                             w.write(w.read(source, i), target, i)
                     w.accept(reach)
                     knot()
-                    carry(reach, part)
+                    carry(part)
                     steady = w.fmul(w.power(known, -GAIN - MEMORY), w.power(before, MEMORY))
                     factor = w.fmin(w.fmul(number(SAFETY ** (LOCAL * GAIN)), steady), number(FASTEST))
                     step = w.clock(Clock.STEP)
@@ -285,12 +285,12 @@ def _combined(w: Flow, weights: Floats, stages: Sequence[str], i: str) -> str:
 
 
 def _sizes(layout: StateLayout) -> list[int]:
-    """Sizes of the arrays in the work space, before the scratch of ``change``."""
+    """Sizes of the arrays in the work space."""
     n, m, rest = layout.count, layout.states, layout.further
     stages = [n, n, rest] * STAGES
-    return [n, n, n, n + m, rest, rest, (n + m) ** 2, n + m, *stages, *[2 * n + m] * 4]
+    return [n, n, n, n + m, rest, rest, *matrices_and_scratch(layout), *stages, *[2 * n + m] * 4]
 
 
 def esdirk_work(layout: StateLayout) -> int:
     """Doubles of work space."""
-    return sum(_sizes(layout)) + change_work(layout)
+    return sum(_sizes(layout))

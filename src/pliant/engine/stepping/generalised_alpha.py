@@ -19,11 +19,11 @@ from pliant.engine.stepping.implicit import (
     Floats,
     ImplicitStepper,
     Trial,
-    change_work,
-    changes_of_errors,
+    change_of_error,
     energies,
     evaluate_residual,
     keep_largest,
+    matrices_and_scratch,
     newton_iteration,
     raise_to,
     settle,
@@ -81,18 +81,19 @@ def generalised_alpha_ir(layout: StateLayout, rate_states: Sequence[int] = (), t
            rates of the drive's states and how fast the rates changed in the step before (m each), error of q, v (n
            each) and of the drive's states (m), the largest error of each q so far (n)
     work   q, v, a, algorithmic a of the trial (n each), residual (n + m), z, its rates of the trial and before (all
-           further states each), Newton matrix (n + m squared), pivots (n + m), change of q, v and the drive's states, G
-           of it and of errors (2 n + m each), scratch of ``change``
+           further states each), what ``matrices_and_scratch`` lists, change of q, v and the drive's states, G of it and
+           of errors (2 n + m each)
 
     Needs ``residual(context, t, q, v, a, z, r, rates)`` and ``newton(context, t, q, v, a, z, c_v, c_a, S)``.
     """
     w = Stepping(turning)
     n, m, rest, states = layout.count, layout.states, layout.further, layout.size
     place = np.cumsum([0, *_alpha_sizes(layout)]).tolist()
-    q1, v1, a1, aa1, r, z1, trial_rates, rates, S, pivots, moved, g, scratch = (w.at("%work", k) for k in place)
+    places = (w.at("%work", k) for k in place[:-1])
+    q1, v1, a1, aa1, r, z1, trial_rates, rates, S, pivots, by_q, by_a, scratch, moved, g = places
     q, v, z, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
     aa, carried, worst_error = (w.at("%x", states + k) for k in (n, 2 * n + 2 * m, 4 * n + 3 * m))
-    trial = Trial(q1, v1, a1, z1, r, trial_rates, S, pivots)
+    trial = Trial(q1, v1, a1, z1, r, trial_rates, S, pivots, by_q, by_a)
     alpha_m, alpha_f = w.clock(Clock.ALPHA_M), w.clock(Clock.ALPHA_F)
     gamma, beta, relative = w.clock(Clock.GAMMA), w.clock(Clock.BETA), w.clock(Clock.RELATIVE)
     one_m, one_f = w.fsub(number(1.0), alpha_m), w.fsub(number(1.0), alpha_f)
@@ -109,13 +110,13 @@ def generalised_alpha_ir(layout: StateLayout, rate_states: Sequence[int] = (), t
     def knot() -> None:
         w.keep_knot(("%x", states), (v, n), (a, n), (rates, rest))
 
-    def carry(t: str, h: str, c_a: str) -> None:
+    def carry(h: str, c_a: str) -> None:
         """Carry the error e over a step that was taken, e + h/p G e, and add its own, c (h/p)^2 G^2 (x1 - x0)."""
         p = w.fdiv(number(1.0), w.sqrt(c_a))
         ratio, delta = w.fdiv(h, p), w.fsub(alpha_f, alpha_m)
         own = w.fadd(number(PHASE[0]), w.fmul(number(PHASE[1]), w.fmul(delta, delta)))
         own = w.fmul(own, w.fmul(ratio, ratio))
-        change = changes_of_errors(w, layout, t, p, trial._replace(q=q, v=v, a=a, z=z), scratch)
+        change = partial(change_of_error, w, p, trial, scratch)
         change(moved, g)
         with w.repeat(2 * n + m) as i:
             w.write(w.fadd(w.fmul(own, w.read(g, i)), w.fmul(ratio, w.read(carried, i))), moved, i)
@@ -195,7 +196,7 @@ def generalised_alpha_ir(layout: StateLayout, rate_states: Sequence[int] = (), t
                             w.write(w.read(source, i), target, i)
                     w.accept(reach)
                     knot()
-                    carry(reach, h, c_a)
+                    carry(h, c_a)
                     steady = w.fmul(w.power(known, -GAIN - MEMORY), w.power(before, MEMORY))
                     factor = w.fmin(w.fmul(number(SAFETY ** (3 * GAIN)), steady), number(FASTEST))
                     step = w.clock(Clock.STEP)
@@ -295,14 +296,14 @@ class _Lag:
 
 
 def _alpha_sizes(layout: StateLayout) -> list[int]:
-    """Sizes of the arrays in the work space, before the scratch of ``change``."""
+    """Sizes of the arrays in the work space."""
     n, m, rest = layout.count, layout.states, layout.further
-    return [*[n] * 4, n + m, rest, rest, rest, (n + m) ** 2, n + m, 2 * n + m, 2 * n + m]
+    return [*[n] * 4, n + m, rest, rest, rest, *matrices_and_scratch(layout), 2 * n + m, 2 * n + m]
 
 
 def work_size(layout: StateLayout) -> int:
     """Doubles of work space."""
-    return sum(_alpha_sizes(layout)) + change_work(layout)
+    return sum(_alpha_sizes(layout))
 
 
 def filtered_size(layout: StateLayout) -> int:

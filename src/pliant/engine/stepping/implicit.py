@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +27,6 @@ OVERWHELMING = 1e40
 """Factor of inertia, or of damping, beside which no stiffness is seen."""
 CONVERGED = 0.01
 """Size of the last correction against the tolerance of a step."""
-MOVED, LEAST_RELATIVE = 1e-3, 1e-9
-"""Part of the tolerance by which a state is moved along an error, and the least relative tolerance that counts there:
-smaller ones are near rounding."""
 KEEP_FROM, KEEP_TO = 0.9, 1.4
 """A change of step within these bounds is not worth a new matrix."""
 
@@ -64,6 +60,23 @@ class ImplicitStepper(Stepper):
     @abstractmethod
     def steps_text(self, shape: StepShape) -> str:
         """Assembly of its steps."""
+
+
+def _dot(w: Flow, a: str, b: str, count: str | int) -> str:
+    """Sum of products of two rows; four sums take turns, none of which waits for the others."""
+    sums = [w.variable("double", number(0.0)) for _ in range(4)]
+
+    def add(which: str, k: str) -> None:
+        w.put("double", w.fadd(w.get("double", which), w.fmul(w.read(a, k), w.read(b, k))), which)
+
+    with w.repeat(w.let(f"lshr i64 {count}, 2")) as k:
+        for u, each in enumerate(sums):
+            add(each, w.iadd(w.imul(k, 4), u))
+    whole = w.let(f"and i64 {count}, -4")
+    with w.repeat(w.let(f"and i64 {count}, 3")) as k:
+        add(sums[0], w.iadd(whole, k))
+    first, second, third, fourth = (w.get("double", each) for each in sums)
+    return w.fadd(w.fadd(first, second), w.fadd(third, fourth))
 
 
 def lu_ir() -> str:
@@ -105,21 +118,13 @@ def lu_ir() -> str:
         w.write(there, "%b", k)
         w.write(here, "%b", p)
     with w.repeat("%n") as i:
-        start = w.imul(i, "%n")
-        total = w.variable("double", w.read("%b", i))
-        with w.repeat(i) as j:
-            product = w.fmul(w.read("%S", w.iadd(start, j)), w.read("%b", j))
-            w.put("double", w.fsub(w.get("double", total), product), total)
-        w.write(w.get("double", total), "%b", i)
+        row = w.at("%S", w.imul(i, "%n"))
+        w.write(w.fsub(w.read("%b", i), _dot(w, row, "%b", i)), "%b", i)
     with w.repeat("%n") as back:
         i = w.let(f"sub i64 {w.let(f'sub i64 %n, {back}')}, 1")
-        start = w.imul(i, "%n")
-        total = w.variable("double", w.read("%b", i))
-        with w.repeat(back) as j:
-            column = w.iadd(w.iadd(i, j), 1)
-            product = w.fmul(w.read("%S", w.iadd(start, column)), w.read("%b", column))
-            w.put("double", w.fsub(w.get("double", total), product), total)
-        w.write(w.fdiv(w.get("double", total), w.read("%S", w.iadd(start, i))), "%b", i)
+        diagonal, after = w.at("%S", w.iadd(w.imul(i, "%n"), i)), w.at("%b", w.iadd(i, 1))
+        left = w.fsub(w.read("%b", i), _dot(w, w.at(diagonal, 1), after, back))
+        w.write(w.fdiv(left, w.read(diagonal, 0)), "%b", i)
     solve = w.text("lu_solve", "ptr noalias %S, ptr noalias %pivots, ptr noalias %b, i64 %n", attributes="internal")
     return factorise + solve
 
@@ -128,6 +133,8 @@ class Trial(NamedTuple):
     """Arrays of a state that is looked for: it must satisfy residual(t, q, v, a, z) = 0 with rates of z.
 
     matrix, pivots  the factorised Newton matrix
+    by_q            derivatives by the coordinates alone, as the Newton matrix has them: its first columns
+    by_a            the same by accelerations, OVERWHELMING times as large
     residual        of the coordinates, then of the drive's states
     """
 
@@ -139,6 +146,8 @@ class Trial(NamedTuple):
     rates: str
     matrix: str
     pivots: str
+    by_q: str
+    by_a: str
 
     @property
     def state(self) -> str:
@@ -152,17 +161,22 @@ def evaluate_residual(w: Stepping, trial: Trial, t: str) -> None:
     w.do(f"call void @residual(ptr %context, double {t}, {pointers})")
 
 
+def _differentiate(w: Stepping, trial: Trial, t: str, states: int, factors: Sequence[str], out: str) -> None:
+    """The Newton matrix of a trial for the factors c_v, c_a and, where the drive has states, c_z."""
+    given = ", ".join(f"double {c}" for c in factors[: 3 if states else 2])
+    w.do(f"call void @newton(ptr %context, double {t}, {trial.state}, {given}, ptr {out})")
+
+
 def settle(w: Stepping, n: int, states: int, trial: Trial) -> None:
     """Accelerations of a state after its forces have jumped: the residual is linear in them.
 
     Of d r/d q + c_a d r/d a with an overwhelming c_a nothing but the second is seen.
     """
-    t, none = w.clock(Clock.T), f"double {number(0.0)}, "
+    t = w.clock(Clock.T)
     evaluate_residual(w, trial, t)
     for k in range(states):
         w.write(number(0.0), trial.residual, n + k)
-    factors = f"{none}double {number(OVERWHELMING)}, {none if states else ''}"
-    w.do(f"call void @newton(ptr %context, double {t}, {trial.state}, {factors}ptr {trial.matrix})")
+    _differentiate(w, trial, t, states, (number(0.0), number(OVERWHELMING), number(0.0)), trial.matrix)
     w.do(f"call void @lu(ptr {trial.matrix}, ptr {trial.pivots}, i64 {n + states})")
     w.do(f"call void @lu_solve(ptr {trial.matrix}, ptr {trial.pivots}, ptr {trial.residual}, i64 {n + states})")
     with w.repeat(n) as i:
@@ -231,10 +245,10 @@ def newton_iteration(
     with w.loop(going):
         with w.when(w.get("i1", restart)):
             w.count(Clock.MATRICES)
-            w.do(
-                f"call void @newton(ptr %context, double {t}, {trial.state}, double {c_v}, double {c_a}, "
-                f"{f'double {border.c_z}, ' if border.states else ''}ptr {trial.matrix})"
-            )
+            zero, inertia = number(0.0), number(OVERWHELMING)
+            _differentiate(w, trial, t, border.states, (c_v, c_a, border.c_z), trial.matrix)
+            _differentiate(w, trial, t, border.states, (zero, zero, border.c_z), trial.by_q)
+            _differentiate(w, trial, t, border.states, (zero, inertia, zero), trial.by_a)
             w.do(f"call void @lu(ptr {trial.matrix}, ptr {trial.pivots}, i64 {n + border.states})")
             w.set_clock(h, Clock.MATRIX_STEP)
             w.put("i1", "false", restart)
@@ -279,76 +293,41 @@ def newton_iteration(
     return w.get("i1", done)
 
 
-def _change_places(layout: StateLayout) -> list[int]:
-    """Where q, v, a, residual, rates, z, and residual and rates of the state itself stand in the scratch; its size."""
-    n, m, rest = layout.count, layout.states, layout.further
-    return [*accumulate([n, n, n, n + m, rest, m, n, rest if m else 0], initial=0)]
-
-
 def change_ir(layout: StateLayout) -> str:
-    """``change(context, t, p, q, v, a, z, x, S, pivots, out, scratch, tolerance, relative)``: G x to ``out``.
+    """``change(p, x, S, pivots, by_q, by_a, out, y)``: G x to ``out``; y is scratch.
 
-    G = (1 - p J)^-1 - 1 is what a backward Euler step by p adds to a small change x = (q, v, states of the drive) of a
-    state, x' = J x, and S the factorised Newton matrix for c_v = 1/p, c_a = 1/p^2 and c_z = p. It takes one residual,
-    of the state moved by a small part of its tolerance along x, and one solution with S.
+    G = (1 - p J)^-1 - 1 is what a backward Euler step by p adds to a small change x = (q, v, states z of the drive) of
+    a state, x' = J x. S is the factorised Newton matrix for c_v = 1/p, c_a = 1/p^2 and c_z = p, N its part by_q. With
+    S y = N x_q - (dr/da x_v / p, x_z) the step adds -y_q to q, -(x_v + y_q / p) to v and -(x_z + y_z) to z.
     """
     w, n, states = Flow(), layout.count, layout.states
-    q1, v1, a1, r, rates, z1, r0, rates0 = (w.at("%scratch", k) for k in _change_places(layout)[:-1])
+    size = n + states
     x_v, x_z = w.at("%delta", n), w.at("%delta", 2 * n)
+    lighter = w.fdiv(number(-1.0 / OVERWHELMING), "%p")
 
-    def moved(i: str) -> str:
-        return w.fadd(w.read("%delta", i), w.fmul("%p", w.read(x_v, i)))
+    def product(matrix: str, row: str, x: str) -> str:
+        return _dot(w, w.at(matrix, w.imul(row, size)), x, n)
 
-    size = w.variable("double", number(MOVED))
-    least = w.fmax("%relative", number(LEAST_RELATIVE))
     with w.repeat(n) as i:
-        scale = w.fadd(w.read("%tolerance", i), w.fmul(least, w.fabs(w.read("%q", i))))
-        w.put("double", w.fmax(w.get("double", size), w.fdiv(w.fabs(moved(i)), scale)), size)
+        inertia = w.fmul(lighter, product("%by_a", i, x_v))
+        w.write(w.fadd(product("%by_q", i, "%delta"), inertia), "%y", i)
     for k in range(states):
-        scale = w.fadd(w.read("%tolerance", 2 * n + k), w.fmul(least, w.fabs(w.read("%z", k))))
-        w.put("double", w.fmax(w.get("double", size), w.fdiv(w.fabs(w.read(x_z, k)), scale)), size)
-    part = w.fdiv(number(MOVED), w.get("double", size))
+        w.write(w.fsub(product("%by_q", str(n + k), "%delta"), w.read(x_z, k)), "%y", n + k)
+    w.do(f"call void @lu_solve(ptr %S, ptr %pivots, ptr %y, i64 {size})")
     with w.repeat(n) as i:
-        w.write(w.fadd(w.read("%q", i), w.fmul(part, moved(i))), q1, i)
-        w.write(w.fadd(w.read("%v", i), w.fmul(part, w.read(x_v, i))), v1, i)
-        w.write(w.read("%a", i), a1, i)
+        y = w.read("%y", i)
+        w.write(w.fsub(number(0.0), w.fadd(w.read(x_v, i), w.fdiv(y, "%p"))), w.at("%out", n), i)
+        w.write(w.fsub(number(0.0), y), "%out", i)
     for k in range(states):
-        w.write(w.fadd(w.read("%z", k), w.fmul(part, w.read(x_z, k))), z1, k)
-    state = ", ".join(f"ptr {each}" for each in (q1, v1, a1, z1 if states else "%z", r, rates))
-    w.do(f"call void @residual(ptr %context, double %t, {state})")
-    # what Newton's method has left is no change
-    with w.repeat(n) as i:
-        w.write(w.fsub(w.read(r, i), w.read(r0, i)), r, i)
-    for k in range(states):
-        w.write(w.fmul("%p", w.fsub(w.read(rates0, k), w.read(rates, k))), r, n + k)
-    w.do(f"call void @lu_solve(ptr %S, ptr %pivots, ptr {r}, i64 {n + states})")
-    with w.repeat(n) as i:
-        d = w.fdiv(w.read(r, i), part)
-        w.write(w.fsub(w.fmul("%p", w.read(x_v, i)), d), "%out", i)
-        w.write(w.fdiv(w.fsub(number(0.0), d), "%p"), w.at("%out", n), i)
-    for k in range(states):
-        w.write(w.fdiv(w.fsub(number(0.0), w.read(r, n + k)), part), "%out", 2 * n + k)
-    pointers = ("q", "v", "a", "z", "delta", "S", "pivots", "out", "scratch", "tolerance")
-    doubles = ("double %t", "double %p", *(f"ptr %{each}" for each in pointers), "double %relative")
-    return w.text("change", ", ".join(["ptr %context", *doubles]), attributes="internal")
+        w.write(w.fsub(number(0.0), w.fadd(w.read(x_z, k), w.read("%y", n + k))), "%out", 2 * n + k)
+    pointers = ", ".join(f"ptr %{each}" for each in ("delta", "S", "pivots", "by_q", "by_a", "out", "y"))
+    return w.text("change", f"double %p, {pointers}", attributes="internal")
 
 
-def changes_of_errors(
-    w: Stepping, layout: StateLayout, t: str, p: str, trial: Trial, scratch: str
-) -> Callable[[str, str], None]:
-    """``change`` of errors beside a state, with its matrix: a function of the places of an error and of the result."""
-    *_, moved_rates, _, own, own_rates, _ = _change_places(layout)
-    base, rates = w.at(scratch, own), w.at(scratch, own_rates if layout.states else moved_rates)
-    evaluate_residual(w, trial._replace(residual=base, rates=rates), t)
-
-    def change(x: str, out: str) -> None:
-        arrays = (trial.q, trial.v, trial.a, trial.z, x, trial.matrix, trial.pivots, out, scratch, "%tolerance")
-        pointers = ", ".join(f"ptr {each}" for each in arrays)
-        relative = w.clock(Clock.RELATIVE)
-        w.do(f"call void @change(ptr %context, double {t}, double {p}, {pointers}, double {relative})")
-        w.count(Clock.CALLS)
-
-    return change
+def change_of_error(w: Stepping, p: str, trial: Trial, scratch: str, x: str, out: str) -> None:
+    """Call ``change`` for an error x of a state."""
+    arrays = (x, trial.matrix, trial.pivots, trial.by_q, trial.by_a, out, scratch)
+    w.do(f"call void @change(double {p}, {', '.join(f'ptr {each}' for each in arrays)})")
 
 
 def keep_largest(w: Stepping, n: int, error: str, largest: str) -> None:
@@ -357,9 +336,10 @@ def keep_largest(w: Stepping, n: int, error: str, largest: str) -> None:
         w.write(w.fmax(w.read(largest, i), w.fabs(w.read(error, i))), largest, i)
 
 
-def change_work(layout: StateLayout) -> int:
-    """Doubles of scratch."""
-    return _change_places(layout)[-1]
+def matrices_and_scratch(layout: StateLayout) -> list[int]:
+    """Sizes of what Newton's method and ``change`` need: the matrix, its pivots, by_q, by_a, scratch."""
+    size = layout.count + layout.states
+    return [size**2, size, size**2, size**2, size]
 
 
 @contextmanager
