@@ -6,16 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.linalg import expm
+from typer.testing import CliRunner
 
 from closed_robots import five_bar
-from pliant import LQR, Dynamics, ModelError, Quintic, Sampling, Start, Study, linearise, lqr, simulate
+from pliant import LQR, Dynamics, Hold, ModelError, Quintic, Sampling, Start, Study, linearise, lqr, simulate
+from pliant.cli.app import app
 from pliant.control.regulator import kalman
-from pliant.control.spillover import closed_loop
+from pliant.control.spillover import closed_loop, spillover
 from pliant.drives.bent_reference import BentReference
 from pliant.drives.sampled import noise
 from pliant.loads.disturbance import Disturbance
 from pliant.model.readers.library import read_text
-from pliant.simulation.run import Run
+from pliant.simulation.run import Run, SimulationWarning, run_study
 from pliant.trajectories.path import Surroundings
 
 TWO_LINK = json.loads((Path(__file__).parents[1] / "reference" / "data" / "control.json").read_text())["robots"][
@@ -74,6 +76,11 @@ def test_small_deviations_decay_as_the_linear_loop_tells(arm):
     assert seen == pytest.approx(wanted[:, 12:], abs=3e-3 * np.abs(wanted[:, 12:]).max())
 
 
+SPILLS = pytest.mark.filterwarnings("ignore:the regulator is unstable with finer links")
+"""Of weights and accelerometers that no real robot would be regulated with."""
+
+
+@SPILLS
 @pytest.mark.parametrize("delay", [0.0, 1e-3, 2.5e-3])
 def test_ticks_are_the_sampled_linear_loop(delay):
     """Commands that wait, late readings, accelerometers that feel the last command, noise: state by state."""
@@ -193,6 +200,7 @@ def test_a_run_goes_on_bit_by_bit(arm):
     assert second.recorder.samples() == whole.recorder.samples()
 
 
+@SPILLS
 def test_efforts_stay_within_limits():
     robot = read_text(TWO_LINK + SENSORS).set("shoulder.motor.max_effort", 9.0).set("elbow.motor.max_effort", 2.0)
     weak = Dynamics(robot)
@@ -235,3 +243,31 @@ def test_loops_and_what_is_refused(arm):
     floating = Dynamics(read_text(base + "  - {name: c, joint: {name: k}, rigid: {mass: 1, inertia: 1, length: 1}}\n"))
     with pytest.raises(ModelError, match="joint 'j' turns by a rotation vector"):
         simulate(floating, until=0.1, drive=LQR(weights=WEIGHTS))
+
+
+def test_spillover_is_told_when_a_study_is_run_or_checked(tmp_path):
+    """Sensors and weights with which two more modes per link are driven; a design that asks for less is quiet."""
+    robot = read_text(TWO_LINK + SENSORS)
+    given = {"name": "spills", "robot": robot, "until": 0.01, "start": Start(position=POSE)}
+    harsh = LQR(**{**SAMPLED, "trajectory": Hold(), "schedule": 1})
+    arm = Dynamics(robot)
+    with pytest.warns(SimulationWarning, match=r"unstable with finer links: .* a motion at [\d.]+ Hz grows"):
+        run = run_study(Study(**given, drive=harsh), arm)
+    # beside the closed loop put together by hand
+    model = linearise(arm, POSE)
+    names = tuple(sensor.name for sensor in robot.sensors)
+    keys = {"period": 1e-3, "delay": 1e-3}
+    observer = kalman(model, names, process=dict(harsh.process), **keys)
+    told = spillover(model, lqr(model, WEIGHTS, **keys), observer)
+    assert any(f"at {told.hertz:.4g} Hz grows with {told.worst:.4g} 1/s" in text for text in run.warnings)
+    (tmp_path / "two-link.yaml").write_text(TWO_LINK + SENSORS)
+    (tmp_path / "spills.yaml").write_text(
+        "robot: two-link.yaml\nuntil: 0.1\nstart: {position: {shoulder: 0.4, elbow: 0.7}}\n"
+        "drive: {lqr: {weights: {tip: 1e4, coordinates: 1, rates: 0.01, effort: 0.01}, estimator: kalman, "
+        "sampling: {period: 1 ms, delay: 1 ms}}}\n"
+    )
+    result = CliRunner().invoke(app, ["check", str(tmp_path / "spills.yaml")])
+    assert result.exit_code == 0
+    assert "the regulator is unstable with finer links" in result.output
+    quiet = harsh.with_changes(sensors=("hub", "wrist"), weights={"coordinates": 1.0, "effort": 1.0})
+    run_study(Study(**given, drive=quiet), arm)

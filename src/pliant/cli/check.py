@@ -107,7 +107,8 @@ def _study(file: str) -> str:
         raise _located(problem, file)
     run = _begin(study, file)
     fast = planned_turns(run.equations, run.v0, study.until)
-    for text in (*turn_limits(study.robot, study.start, study.drive), *_at_rest(study.robot), *fast):
+    known = (*turn_limits(study.robot, study.start, study.drive), *run.equations.drive.cautions)
+    for text in (*known, *_at_rest(study.robot), *fast):
         warnings.warn(f"{file}: {text}", stacklevel=2)
     words = f"a study of {study.robot.name} until {study.until:g} s"
     law = study.drive.function if isinstance(study.drive, Callback) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,10 +15,15 @@ from pliant.control.regulator import Observer, Regulator, observed_model
 from pliant.control.state_space import NamedMatrices, ReductionWarning
 
 if TYPE_CHECKING:
+    from pliant.dynamics import Dynamics
     from pliant.model.description.links import Link
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
+
+
+ROUNDING = 1e-8
+"""Growth of a motion, of its own rate, that is rounding: modes without damping neither grow nor decay."""
 
 
 class Spillover(NamedTuple):
@@ -43,8 +49,8 @@ class Spillover(NamedTuple):
                 f"stable with finer links: the slowest motion decays with {-self.worst:.4g} 1/s ({self.hertz:.4g} Hz)"
             )
         return (
-            f"unstable with finer links: a motion at {self.hertz:.4g} Hz, which the design leaves out, grows with "
-            f"{self.worst:.4g} 1/s; give the links more modes, weigh efforts more, or sample faster"
+            f"unstable with finer links: with modes that the design leaves out, a motion at {self.hertz:.4g} Hz grows "
+            f"with {self.worst:.4g} 1/s; give the links more modes, weigh efforts more, or sample faster"
         )
 
 
@@ -86,30 +92,58 @@ def loop_rates(matrix: Floats, period: float | None) -> Complexes:
     return np.asarray(found[np.argsort(-found.real)], dtype=np.complex128)
 
 
-def spillover(model: LinearModel, regulator: Regulator, observer: Observer | None = None) -> Spillover | None:
+def spillover(
+    model: LinearModel, regulator: Regulator, observer: Observer | None = None, *, finer: Dynamics | None = None
+) -> Spillover | None:
     """The closed loop of a robot whose links have two more modes (or twice the elements) than the design knows.
 
     model  what the regulator was designed for
+    finer  that robot, ``finer_robot(model.arm)``, where several poses are looked at
     None where states of a finer robot do not mean the same, so that feedback of states has no meaning there: links of
     elements or polynomials, without an observer.
     """
-    from pliant.dynamics import Dynamics
-
     arm = model.arm
     names = arm.inputs if arm.loops.rows else arm.robot.joint_coordinates
     joints = {name: float(model.q[arm.names.index(name)]) for name in names}
-    finer_arm = Dynamics(refined(arm.robot, 1), compile="never")
     if observer is None and not all(_keeps_meaning(link) for link in arm.robot.links):
         return None
-    finer = linearise(finer_arm, joints, outputs=() if observer is None else observer.outputs)
-    plant: NamedMatrices = finer.state_space
+    richer = linearise(finer or finer_robot(arm), joints, outputs=() if observer is None else observer.outputs)
+    plant: NamedMatrices = richer.state_space
     if regulator.period is not None:
         with warnings.catch_warnings():
             # modes beyond what samples can tell are what is asked for
             warnings.simplefilter("ignore", ReductionWarning)
-            plant = observed_model(finer, regulator.period, regulator.delay)
+            plant = observed_model(richer, regulator.period, regulator.delay)
     poles = loop_rates(closed_loop(plant, regulator, observer), regulator.period)
     return Spillover(poles, float(poles[0].real), float(abs(poles[0].imag) / (2 * np.pi)))
+
+
+def finer_robot(arm: Dynamics) -> Dynamics:
+    """The robot with two more modes of each link, or twice the elements."""
+    from pliant.dynamics import Dynamics
+
+    return Dynamics(refined(arm.robot, 1), compile="never")
+
+
+def spillover_warnings(
+    models: Sequence[LinearModel], regulators: Sequence[Regulator], observers: Sequence[Observer]
+) -> Iterator[str]:
+    """What to say of controllers at several poses that drive modes which their design leaves out; the worst alone.
+
+    observers  of the poses; empty where states are fed back themselves
+    """
+    arm = models[0].arm
+    finer = finer_robot(arm)
+    if finer.size == arm.size:
+        return
+    known: Sequence[Observer | None] = observers or [None] * len(models)
+    worst: Spillover | None = None
+    for model, regulator, observer in zip(models, regulators, known, strict=True):
+        found = spillover(model, regulator, observer, finer=finer)
+        if found is not None and (worst is None or found.worst > worst.worst):
+            worst = found
+    if worst is not None and worst.worst > ROUNDING * abs(worst.poles[0]):
+        yield f"the regulator is {worst}"
 
 
 def _keeps_meaning(link: Link) -> bool:

@@ -50,6 +50,11 @@ class DriveLaw(Law):
         return () if self.path is None else self.path.breaks
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a user should know of it, in words; found when it is asked for."""
+        return ()
+
+    @property
     def within(self) -> DriveLaw:
         """The law inside of those that only limit its efforts."""
         return self

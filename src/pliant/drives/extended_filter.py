@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from pliant.control.output_rows import encoder_row, gauge_row
-from pliant.control.regulator import process_matrix, sensor_noise
+from pliant.control.regulator import Observer, process_matrix, sensor_noise
 from pliant.drives.drive import Tick
 from pliant.drives.readings import SensorReadings
 from pliant.drives.regulated import ReferenceFollower, minus, plus, product, split, stacked
@@ -120,6 +120,7 @@ class ExtendedFilterLaw(DiscreteLaw):
     def __init__(
         self,
         follower: ReferenceFollower,
+        at_rest: Sequence[Observer],
         truth: Dynamics,
         sensors: Sequence[Sensor],
         parameters: Sequence[EstimatedParameter],
@@ -130,7 +131,7 @@ class ExtendedFilterLaw(DiscreteLaw):
         seed: int,
     ) -> None:
         self.follower, self.sensors, self.parameters, self.seed = follower, tuple(sensors), tuple(parameters), seed
-        self.path = follower.reference.path
+        self.path, self.at_rest = follower.reference.path, at_rest
         self.arm = follower.arm
         for sensor in sensors:
             if not isinstance(sensor.measures, Encoder | StrainGauge):
@@ -181,6 +182,10 @@ class ExtendedFilterLaw(DiscreteLaw):
         return [self.process.get("effort", 0.0) ** 2, *states, *(each.walk**2 for each in self.parameters)]
 
     # ---- words
+
+    @cached_property
+    def cautions(self) -> tuple[str, ...]:
+        return self.follower.spilled(self.at_rest)
 
     @cached_property
     def sampled_states(self) -> tuple[LawState, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from pliant.analysis.limits import ModelLimitWarning
-from pliant.control.regulator import late_ticks
+from pliant.control.regulator import kalman, late_ticks
 from pliant.control.schedule import GainSchedule, gain_schedule, slowest_decay
 from pliant.drives.bent_reference import BentReference
 from pliant.drives.drive import Drive, DriveLaw, Sampling
@@ -181,8 +181,13 @@ class LQR(Drive):
                     f"sampling.delay is {sampling.delay:g} s; an extended filter knows whole periods of "
                     f"{sampling.period:g} s"
                 )
+            # what it becomes at rest: motions that sensors do not tell are refused, and spillover is that of these
+            names = [sensor.name for sensor in sensors]
+            timing = {"period": sampling.period, "delay": sampling.delay}
+            at_rest = [kalman(model, names, process=self.process, **timing) for model in schedule.models]
             law = ExtendedFilterLaw(
                 follower,
+                at_rest,
                 around.arm,
                 sensors,
                 self.parameters,

@@ -7,10 +7,13 @@ between poses along the motion with weights that depend on time alone.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 
 import numpy as np
 
+from pliant.control.regulator import Observer
 from pliant.control.schedule import GainSchedule
+from pliant.control.spillover import spillover_warnings
 from pliant.drives.bent_reference import BentReference
 from pliant.drives.drive import DriveLaw, Tick
 from pliant.drives.readings import SensorReadings
@@ -65,6 +68,11 @@ class ReferenceFollower:
             is_command = joint in efforts and (word == "last" or word.startswith("waiting"))
             out.append(LawState(f"{kind}.{name}", "N m", efforts[joint]) if is_command else state)
         return tuple(out)
+
+    def spilled(self, observers: Sequence[Observer] = ()) -> tuple[str, ...]:
+        """What to say where modes that the design leaves out are driven; observers are those of the schedule."""
+        schedule = self.schedule
+        return tuple(spillover_warnings(schedule.models, schedule.regulators, observers or schedule.observers))
 
     @property
     def waiting(self) -> int:
@@ -136,6 +144,10 @@ class StateFeedbackLaw(DriveLaw):
         self.channels = 2 * len(follower.places) + follower.inputs + (follower.poses if follower.poses > 1 else 0)
         waiting = follower.schedule.regulators[0].names[2 * len(follower.places) :]
         self._waiting = follower.at_start([LawState(f"command.{name}") for name in waiting])
+
+    @cached_property
+    def cautions(self) -> tuple[str, ...]:
+        return self.follower.spilled()
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -231,6 +243,10 @@ class ObserverLaw(DriveLaw):
             base = units.get(name.removesuffix(".rate"), "")
             out.append(LawState(f"deviation.{name}", f"{base}/s" if name.endswith(".rate") and base else own))
         return out
+
+    @cached_property
+    def cautions(self) -> tuple[str, ...]:
+        return self.follower.spilled()
 
     @property
     def breaks(self) -> tuple[float, ...]:

@@ -90,6 +90,10 @@ class SampledLaw(GivenLaw):
         self.ticks.may_refuse = inner.may_refuse
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        return self.inner.cautions
+
+    @property
     def breaks(self) -> tuple[float, ...]:
         # what the controller sees between samples does not matter
         return ()

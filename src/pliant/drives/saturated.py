@@ -30,6 +30,10 @@ class SaturatedLaw(DriveLaw):
         return self.inner.within
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        return self.inner.cautions
+
+    @property
     def breaks(self) -> tuple[float, ...]:
         return self.inner.breaks
 

@@ -398,7 +398,7 @@ class Run:
             result.quantities.energies = known.energies
             watched = filter(None, [self.growth.found, self.accuracy.words(self.integrator)])
             warned = (*cautions(self.method, self.equations, self.reason), *watched)
-            warned += tuple(turn_limits(study.robot, study.start, study.drive))
+            warned += (*turn_limits(study.robot, study.start, study.drive), *self.equations.drive.cautions)
             found = (*warned, *range_warnings(result, study.limits != "ignore", known))
         result.info = replace(info, warnings=found)
         return result
