@@ -57,8 +57,8 @@ class Level:
 # tolerances 1e-3 to 1e-6; errors of elements and of steps differ in sign: the best settings are those where they make
 # up for each other
 LEVELS = (
-    Level(1e-4, (4, 4), 3e-6, ((11, 7000, 1e-3), (12, 8000, 1e-4), (13, 9000, 1e-4))),
-    Level(1e-5, (4, 5), 2e-7, ((18, 30000, 1e-5), (19, 38000, 1e-5))),
+    Level(1e-4, (4, 4), 8e-6, ((11, 7000, 1e-3), (12, 8000, 1e-4), (13, 9000, 1e-4))),
+    Level(1e-5, (4, 5), 5e-7, ((18, 30000, 1e-5), (19, 38000, 1e-5))),
 )
 EXACT: dict[str, Any] = {"bending": "exact", "shape": "legendre"}
 
