@@ -46,6 +46,8 @@ from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried
 from pliant.bodies.modal_body import Attachment as Attachment
 from pliant.bodies.modal_body import ModalBody as ModalBody
+from pliant.bodies.shape_constants import ShapeConstants as ShapeConstants
+from pliant.bodies.shape_constants import shape_constants as shape_constants
 from pliant.control.linear_model import LinearModel as LinearModel
 from pliant.control.linear_model import linearise as linearise
 from pliant.control.linear_model import linearise_along as linearise_along

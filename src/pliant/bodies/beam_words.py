@@ -24,7 +24,7 @@ from pliant.bodies.sections_along import (
     beam_stations,
     shapes_of_beam,
 )
-from pliant.bodies.shapes import Given
+from pliant.bodies.shapes import Given, Shape
 from pliant.bodies.shortfall import station_words, turns_along
 from pliant.bodies.words import (
     AxisElements,
@@ -385,6 +385,12 @@ class BeamWords(BodyWords):
                 loaded = families[shapes.family].shape == "clamped-mass"
                 out.append(ClosedShape(shapes.family, shape, text, rule, loaded))
         return out
+
+    def assumed_shapes(self) -> list[tuple[str, Shape]]:
+        if self.beam.modes is None or not self.link.is_flexible:
+            return []
+        sets = shape_sets(self.link, self.robot)
+        return [(own.family, shape) for own in sets if isinstance(own, BeamModes) for shape in own.shapes]
 
     def section_constant(self, name: str) -> float:
         return float(getattr(self.beam.at(0.0), name))

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby
 from math import ceil, cos, cosh, exp, factorial, perm, pi, sin, tanh
+from typing import NamedTuple
 
 import numpy as np
 
@@ -155,6 +156,21 @@ _CONSISTENT = 1e-8
 MOST_TABLES = 64
 
 
+class Harmonics(NamedTuple):
+    """phi = c_1 cos z + c_2 cosh z + c_3 sin z + c_4 sinh z with z = root x / length, Lin & Lewis (32)."""
+
+    root: float
+    c: tuple[float, float, float, float]
+
+    @property
+    def sigma(self) -> float | None:
+        """Of cosh z - cos z - sigma (sinh z - sin z), up to a factor; None for shapes that are not clamped at z = 0."""
+        c1, c2, c3, c4 = self.c
+        size = max(map(abs, self.c))
+        clamped = abs(c1 + c2) <= 1e-9 * size and abs(c3 + c4) <= 1e-9 * size and abs(c1) > 1e-9 * size
+        return -c3 / c1 if clamped else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape(ABC):
     """One function phi(x) on [0, length].
@@ -178,6 +194,10 @@ class Shape(ABC):
         """Derivatives of some orders (0 to 3) with respect to x, at places x (orders, places)."""
         values = self._raw(x / self.length, orders)
         return _finished(values[:, None], [self], x, orders)[:, 0]
+
+    def harmonics(self) -> Harmonics | None:
+        """Its root and factors where it is a combination of circular and hyperbolic functions."""
+        return None
 
     def scaled(self, factor: float) -> Shape:
         """The shape times a factor."""
@@ -208,6 +228,12 @@ class Wave(Shape):
     c: float = 0.0
     d: float = 0.0
 
+    def harmonics(self) -> Harmonics | None:
+        # exp(-z) = cosh z - sinh z, and exp(-(beta - z)) = exp(-beta) (cosh z + sinh z)
+        late = self.d * exp(-self.beta)
+        c = (self.a, self.c + late, self.b, late - self.c)
+        return Harmonics(self.beta, (c[0] * self.scale, c[1] * self.scale, c[2] * self.scale, c[3] * self.scale))
+
     def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
         return _waves([self], xi, orders)[:, 0]
 
@@ -222,6 +248,10 @@ class Clamped(Shape):
 
     beta: float
     sigma: float
+
+    def harmonics(self) -> Harmonics | None:
+        s = self.scale
+        return Harmonics(self.beta, (-s, s, self.sigma * s, -self.sigma * s))
 
     def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
         # sinh - sin, cosh - cos, sinh + sin and cosh + cos: the derivative of each is the next

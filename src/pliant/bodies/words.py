@@ -427,6 +427,10 @@ class BodyWords(ABC):
         """Its shapes, where the integrals over a uniform body have closed forms; or what it is instead."""
         return "modal data"
 
+    def assumed_shapes(self) -> list[tuple[str, Shape]]:
+        """Family and function of each assumed shape, in the order of its coordinates."""
+        return []
+
     def section_constant(self, name: str) -> float:
         """A constant of the sections of a uniform body."""
         self._without_axis(f"constant {name} of its sections")

@@ -188,6 +188,9 @@ def _one_link(out: Path, console: Console) -> None:
         rows.add_row("", "tip", _pairs(one_link_zeros(shape, output="tip.y")), "")
     _print(console, "4.2 Zero dynamics with two modes, torque to joint coordinate", rows)
     for shape in ("clamped-free", "pinned-pinned"):
+        left = equations(one_link(2, shape), bending="linear", integrals="inside").zero_dynamics()
+        console.print(f"{shape}: 0 = {_polynomial(left.polynomial)}")
+    for shape in ("clamped-free", "pinned-pinned"):
         equations(one_link(2, shape), integrals="closed").save(out / f"one-flexible-link-{shape}.tex")
 
 
@@ -211,6 +214,60 @@ def turret_zeros(shape: str) -> NDArray[np.complex128]:
     return zeros(linearise(arm, q), ("azimuth", "elevation"))
 
 
+@dataclass(frozen=True)
+class FlexibilityChange:
+    """How much the blocks of the joints change as the barrel swings: root mean squares over its phases.
+
+    deflection  of the tip, as a part of the length, in both directions
+    M, D, h     ||M_RR - M_RR(straight)||/||M_RR(straight)||, the same of D_RR and of the rows (D v)_R
+    """
+
+    deflection: float
+    M: float
+    D: float
+    h: float
+
+
+DEFLECTIONS = (0.002, 0.005, 0.01, 0.02, 0.05)
+PHASES = 16
+
+
+def turret_states(deflection: float) -> list[tuple[Floats, Floats]]:
+    """States of the turret that turns at 1 rad/s about both axes, 20 degrees up, while its barrel swings.
+
+    Both directions swing at their clamped frequency with the amplitude of a tip deflection (a part of the length),
+    PHASES phases each; coordinates in the order of the equations.
+    """
+    eq = equations(turret(), bending="linear")
+    c = eq.values
+    rate = np.sqrt(c["k_2_y1_y1"] / (c["m_2_y1_y1"] + c["phi_2_y1"] ** 2 * c["mp_2"]))
+    size = deflection * c["l_2"] / c["phi_2_y1"]
+    turns = 2 * np.pi * np.arange(PHASES) / PHASES
+    out = []
+    for a in turns:
+        for b in turns:
+            q = np.array([0.0, np.radians(20.0), size * np.cos(a), 0.0, size * np.cos(b), 0.0])
+            v = np.array([1.0, 1.0, -size * rate * np.sin(a), 0.0, -size * rate * np.sin(b), 0.0])
+            out.append((q, v))
+    return out
+
+
+def flexibility_changes() -> list[FlexibilityChange]:
+    """Section 4.3: the flexible motion changes D much and M hardly."""
+    f = equations(turret(), bending="linear").functions()
+    out = []
+    for deflection in DEFLECTIONS:
+        changes = []
+        for q, v in turret_states(deflection):
+            still = np.where(np.arange(6) < 2, q, 0.0), np.where(np.arange(6) < 2, v, 0.0)
+            pairs = [(f.mass_matrix(x)[:2, :2], f.coriolis(x, y)[:2, :2], (f.coriolis(x, y) @ y)[:2])
+                     for x, y in ((q, v), still)]  # fmt: skip
+            changes.append([np.linalg.norm(a - b) / np.linalg.norm(b) for a, b in zip(*pairs, strict=True)])
+        M, D, h = np.sqrt(np.mean(np.square(changes), axis=0))
+        out.append(FlexibilityChange(deflection, float(M), float(D), float(h)))
+    return out
+
+
 def _turret(out: Path, console: Console) -> None:
     eq = equations(turret())
     M, D = eq.system.M, eq.system.christoffel
@@ -222,6 +279,10 @@ def _turret(out: Path, console: Console) -> None:
     for shape in ("clamped-free", "pinned-pinned"):
         rows.add_row(shape, _pairs(turret_zeros(shape)))
     _print(console, "4.3 Zero dynamics of the turret", rows)
+    rows = _table("tip deflection", "change of M_RR", "of D_RR", "of (D v)_R")
+    for change in flexibility_changes():
+        rows.add_row(*(f"{100 * x:.3g} %" for x in (change.deflection, change.M, change.D, change.h)))
+    _print(console, "4.3 What the swinging barrel changes, joints at 1 rad/s", rows)
     eq.save(out / "tank-turret.tex")
     eq.save(out / "tank-turret.html")
 
@@ -415,6 +476,14 @@ def _table(*columns: str, words: int = 1) -> Table:
 def _print(console: Console, title: str, rows: Table) -> None:
     console.print(f"\n[bold]{title}[/]")
     console.print(rows)
+
+
+def _polynomial(polynomial: Any) -> str:
+    """A polynomial of a Laplace variable with factors of a few digits."""
+    import sympy
+
+    terms = [f"({sympy.N(sympy.factor(sympy.expand(c)), 6)}) s^{power[0]}" for power, c in polynomial.terms()]
+    return " + ".join(term.removesuffix(" s^0") for term in terms)
 
 
 def _pairs(values: NDArray[np.complex128]) -> str:

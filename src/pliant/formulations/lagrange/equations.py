@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pliant.formulations.lagrange.code.printed import EquationFunctions
     from pliant.formulations.lagrange.neglect import Limits
     from pliant.formulations.lagrange.partition import Partition
+    from pliant.formulations.lagrange.zero_dynamics import Outputs, SymbolicZeroDynamics
     from pliant.model.description.robot import Robot
 
 Format = Literal[
@@ -482,6 +483,20 @@ class Equations:
         from pliant.formulations.lagrange.neglect import neglecting
 
         return neglecting(self, tolerance, q, v)
+
+    def zero_dynamics(
+        self, outputs: Outputs = "joints", at: Mapping[str, float] | None = None, *, gravity: bool = False
+    ) -> SymbolicZeroDynamics:
+        """What can move while the outputs are kept, in symbols, about the straight robot at a pose.
+
+        outputs  "joints": the coordinates of the driven joints, as in Lin & Lewis; "motors": the motor angles, which
+                 pinned shapes make different; or as many expressions of ``eq.q`` as there are inputs
+        at       values of coordinates by name; others are zero
+        gravity  whether the stiffness that gravity gives counts; the paper leaves it out
+        """
+        from pliant.formulations.lagrange.zero_dynamics import zero_dynamics
+
+        return zero_dynamics(self, outputs, at, gravity=gravity)
 
     # ---- output
 
