@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pliant.analysis.along import AlongBeam, along, stress_known, unbent
+from pliant.analysis.along import AlongBeam, along_beam, beam_words, unbent
+from pliant.analysis.link_loads import LinkLoads, closing_of, link_loads
+from pliant.analysis.link_stress import LinkStresses, StressPeak, has_stress, peak_of, stresses_of, yields
 from pliant.bodies.constants import deflection
-from pliant.bodies.words import axial_strain, centre_line
+from pliant.bodies.words import axial_strain, centre_line, words_of
 from pliant.drives.readings import SensorReadings
 from pliant.dynamics import Dynamics
 from pliant.joints.kind import EFFORTS
@@ -32,6 +34,7 @@ class Quantities:
         self.robot, self.samples, self.arm, self.loaded = robot, samples, arm, loaded
         self._poses: dict[str, Pose] = {}
         self.known_positions: dict[str, Floats] = {}
+        self._stresses: dict[str, LinkStresses] = {}
 
     @cached_property
     def accelerations(self) -> Floats:
@@ -71,6 +74,16 @@ class Quantities:
             closing = arm.closing_wrenches(q, v, a, force, given=True)
             found.append(arm.by_joint(q, v, a, [*zip(self.loaded, loads, strict=True), *closing]))
         return {joint: np.array([each[joint] for each in found]) for joint in found[0]}
+
+    @cached_property
+    def acting(self) -> dict[str, LinkLoads]:
+        """Link -> what acts on it at each sample: inertia, what hangs on its frames, loads and closures of loops."""
+        s, arm = self.samples, self.arm
+        f = s.tau @ arm.B.T + (s.force if s.force.shape[1] else 0.0)
+        loads = s.wrenches.reshape(len(s), len(self.loaded), 6)
+        closing = closing_of(arm, s.q, s.v, self.accelerations, f, given=True)
+        exerted = [*((frame, loads[:, k]) for k, frame in enumerate(self.loaded)), *closing]
+        return link_loads(arm, s.q, s.v, self.accelerations, exerted)
 
     # ---- closed loops
 
@@ -146,14 +159,32 @@ class Quantities:
         return self.tip_motion(link)[1]
 
     def along(self, link: str) -> AlongBeam:
-        """Shape, strains and stress along a beam at each sample."""
-        return along(self.arm, link, self.samples.q)
+        """Shape, strains, forces and stress along a beam at each sample."""
+        return along_beam(beam_words(self.arm, link), self.acting[link])
+
+    def stresses(self, link: str) -> LinkStresses:
+        """The largest stress in a link at each sample, and where."""
+        if link not in self._stresses:
+            self._stresses[link] = stresses_of(self.arm, link, self.acting[link])
+        return self._stresses[link]
 
     def stress(self, link: str) -> Floats:
-        """Largest axial stress in a beam, Pa (N,)."""
-        stress = self.along(link).stress
-        assert stress is not None
-        return np.asarray(stress.max(axis=-1))
+        """Largest stress in a link, Pa (N,): axial of a beam, von Mises at nodes."""
+        return self.stresses(link).values
+
+    def utilisation(self, link: str) -> Floats:
+        """Largest stress in a link over the yield strength of its material (N,)."""
+        found = self.stresses(link)
+        assert found.strength is not None
+        return np.asarray(found.values / found.strength)
+
+    def stress_peaks(self) -> dict[str, StressPeak]:
+        """Link -> its largest stress over all samples, of the links whose stress is known."""
+        return {
+            link.name: peak_of(self.arm, link.name, self.acting[link.name], self.stresses(link.name))
+            for link in self.robot.links
+            if has_stress(self.arm, link.name)
+        }
 
     def strain(self, place: Strain) -> Floats:
         """u' - y u_y'' - z u_z'' at a place of a beam (N,)."""
@@ -321,9 +352,14 @@ def _links(given: Quantities) -> Iterator[Channel]:
                 between = "displacement of mid-span against the line from root to tip, link axes (3)"
                 yield Channel(f"{name}.bending", "m", between, partial(given.bending, name), (3,))
             yield Channel(f"{name}.slope", "rad", f"rotation {meaning}", partial(given.tip_slope, name), (3,))
-            if stress_known(given.arm, name):
-                most = "largest axial stress along the beam, of bending and stretch"
+            if has_stress(given.arm, name):
+                words = words_of(link, given.robot)
+                nodes = "largest von Mises stress at its nodes, without those next to rigid faces"
+                most = "largest axial stress along the beam, of bending and pull" if words.has_axis else nodes
                 yield Channel(f"{name}.stress", "Pa", most, partial(given.stress, name))
+                if yields(words):
+                    share = "largest stress over the yield strength of the material"
+                    yield Channel(f"{name}.utilisation", "", share, partial(given.utilisation, name))
 
 
 def _frames(given: Quantities, info: RunInfo) -> Iterator[Channel]:
