@@ -62,7 +62,7 @@ class StressPeak(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NodalStress:
+class NodeStresses:
     """Stresses at the nodes of a link in some states, from its elastic coordinates and what acts on it.
 
     q_e    elastic coordinates       (states, n)
@@ -110,7 +110,7 @@ class NodalStress:
             yield slice(start, start + len(part)), np.einsum("kdn,kdn->kn", part, part)
 
 
-def nodal_stress(link: str, data: StressData, acting: LinkLoads) -> NodalStress:
+def nodal_stress(link: str, data: StressData, acting: LinkLoads) -> NodeStresses:
     """The stresses of a link at its nodes in the states in which so much acts on it."""
     states = len(acting.q_e)
     f = np.zeros((states, INERTIA_LOADS + 6 * len(data.frames)))
@@ -129,7 +129,7 @@ def nodal_stress(link: str, data: StressData, acting: LinkLoads) -> NodalStress:
         own = INERTIA_LOADS + 6 * data.frames.index(each.frame)
         f[:, own : own + 3] += each.force
         f[:, own + 3 : own + 6] += each.moment
-    return NodalStress(data, acting.q_e, f)
+    return NodeStresses(data, acting.q_e, f)
 
 
 def has_stress(arm: Dynamics, link: str) -> bool:
