@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,15 +15,16 @@ from pliant.analysis.link_stress import LinkStresses, StressPeak, has_stress, pe
 from pliant.bodies.constants import deflection
 from pliant.bodies.words import axial_strain, centre_line, words_of
 from pliant.drives.readings import SensorReadings
+from pliant.drives.sensor_filters import SensorFilters
 from pliant.dynamics import Dynamics
 from pliant.joints.kind import EFFORTS
 from pliant.model.description.joints import tooth_force
+from pliant.model.description.sensors import Encoder, Sensor
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
     from pliant.model.description.robot import Robot
-    from pliant.model.description.sensors import Sensor
     from pliant.results.result import Result
 
 
@@ -199,6 +200,15 @@ class Quantities:
         (found,) = readings.read(columns[0], columns[1], columns[2], list(readings.numbers), a)
         return np.asarray(found, dtype=float)
 
+    def filtered_reading(self, sensor: Sensor, states: Sequence[str]) -> Floats:
+        """Reading of a sensor behind its filter, without noise and delay (N,); names of all states of the run."""
+        s = self.samples
+        filters = SensorFilters(self.arm, s.q[0], s.v[0])
+        own = [states.index(f"{filters.prefix}{state.name}") for state in filters.states]
+        found = filters.filtered(s.q, s.v, s.states[:, own])[:, filters.sensors.index(sensor)]
+        step = sensor.measures.step if isinstance(sensor.measures, Encoder) else 0.0
+        return sensor.gain * (step * np.floor(found / step + 0.5) if step else found) + sensor.bias
+
 
 FRAME_PARTS = {
     "position": ("m", "position in the base frame (3)", (3,)),
@@ -216,6 +226,10 @@ WORKS = {
 
 GIMBAL = 1e-9
 """Cosine of the pitch below which roll and yaw are not told apart."""
+
+
+OWNERS = {"drive.": "the drive", "sensor.": "the filter of a sensor"}
+"""What has the states whose names begin so."""
 
 
 class Channel(NamedTuple):
@@ -248,7 +262,7 @@ def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
         *_frames(quantities, info),
         *_links(quantities),
         *_strains(quantities, info),
-        *_sensors(quantities),
+        *_sensors(quantities, info),
         *_energies(quantities),
         *_law_states(quantities, info),
         *_reactions(quantities),
@@ -374,15 +388,19 @@ def _strains(given: Quantities, info: RunInfo) -> Iterator[Channel]:
         yield Channel(f"strain.{place.name}", "", where, partial(given.strain, place))
 
 
-def _sensors(given: Quantities) -> Iterator[Channel]:
+def _sensors(given: Quantities, info: RunInfo) -> Iterator[Channel]:
     for sensor in given.robot.sensors:
         meaning = f"reading of the {sensor.measures.key} sensor '{sensor.name}', without noise and delay"
-        yield Channel(f"sensor.{sensor.name}", sensor.unit(given.robot), meaning, partial(given.reading, sensor))
+        compute = partial(given.reading, sensor)
+        if sensor.filter is not None:
+            compute = partial(given.filtered_reading, sensor, tuple(name for name, _ in info.states))
+        yield Channel(f"sensor.{sensor.name}", sensor.unit(given.robot), meaning, compute)
 
 
 def _law_states(given: Quantities, info: RunInfo) -> Iterator[Channel]:
     for k, (name, unit) in enumerate(info.states):
-        meaning = f"state of {'the drive' if name.startswith('drive.') else 'a load'}"
+        owner = next((words for start, words in OWNERS.items() if name.startswith(start)), "a load")
+        meaning = f"state of {owner}"
         yield Channel(name, unit, meaning, _column(given.samples.states, k))
 
 
