@@ -97,6 +97,7 @@ from pliant.errors import RepairWarning as RepairWarning
 from pliant.export.c import generate_c as generate_c
 from pliant.export.casadi import casadi_function as casadi_function
 from pliant.export.controller import generate_controller as generate_controller
+from pliant.export.matlab import generate_matlab as generate_matlab
 from pliant.export.python import generate_python as generate_python
 from pliant.formulations.dual_screw.printed_procedure import PrintedArm as PrintedArm
 from pliant.formulations.lagrange.equations import Equations as Equations
