@@ -257,8 +257,7 @@ def functions_of(arm: Dynamics, functions: Sequence[str]) -> tuple[str, ...]:
 def why_not(arm: Dynamics, wanted: Signature) -> str:
     """Why a function of a robot cannot be exported; empty where it can."""
     robot = f"robot '{arm.robot.name}'"
-    own = arm.traced("inverse").carrier is arm.tree
-    if not own and wanted.base not in DYNAMICS:
+    if not is_own(arm) and wanted.base not in DYNAMICS:
         offered = ", ".join(f"'{name}'" for name in DYNAMICS)
         return (
             f"{robot} is computed by method '{arm.method.name}'; of such a robot {offered} can be exported, "
@@ -283,16 +282,17 @@ class _Maker:
         self.arm, self.frames, self.unroll, self.flat, self.marks = arm, frames, unroll, flat, marks
         self.closed = bool(arm.loops.rows)
         self.order = tuple(range(arm.size))
-        self.tree: Any = carrier_of(arm)
+        self.tree = carrier_of(arm)
         if isinstance(arm.loops, DenseLoops):
             self.order = arm.loops.constraints.order
-        self.framed: Any = with_frames(arm, frames, self.tree) if isinstance(self.tree, Tree) else self.tree
+        self.own = is_own(arm)
+        self.framed: Any = with_frames(arm, frames, self.tree) if self.own else self.tree
 
     @cached_property
     def joints(self) -> dict[str, int]:
         """Joints whose reactions are given: of each the number of its link; what has no joint has a link's name."""
         found: dict[str, int] = {}
-        if isinstance(self.tree, Tree):
+        if self.own:
             for i, link in enumerate(self.tree.links):
                 if link.joint or link.body.mass:
                     found.setdefault(link.joint or link.name, i)
@@ -340,7 +340,7 @@ class _Maker:
     def _matrix(self, name: str) -> RolledProgram:
         """Mass matrix or Jacobian: one kernel where that is short, else a direction at a time."""
         n, tree, framed = self.arm.size, self.tree, self.framed
-        if not isinstance(tree, Tree):
+        if not self.own:
             return unit_tangents(*self._source("inverse"), entries("a", n), name)
         # damping that couples links leaves no loop over them
         short = tree.drag is not None or self.closed
@@ -371,7 +371,7 @@ class _Maker:
             return self._marked(forward.algorithm), forward.carrier
         if name == "efforts":
             return self._marked(self._efforts), self.tree
-        if not isinstance(self.tree, Tree):
+        if not self.own:
             inverse = arm.traced("inverse")
             resting = Resting("bias", ("q", "v"), (), "", inverse.algorithm)
             return (resting if name == "bias" else inverse.algorithm), inverse.carrier
@@ -455,7 +455,12 @@ class _Maker:
         )
 
 
-def carrier_of(arm: Dynamics) -> Carrier:
+def is_own(arm: Dynamics) -> bool:
+    """Whether a robot is computed on the tree of its links, or on what another method makes of it."""
+    return arm.traced("inverse").carrier is arm.tree
+
+
+def carrier_of(arm: Dynamics) -> Any:
     """What carries the constants of all exported functions: the tree, the merged one of loops, or a method's own."""
     if isinstance(arm.loops, DenseLoops):
         return arm.loops.constraints.tree
@@ -484,7 +489,7 @@ def parameters(arm: Dynamics, frames: Sequence[str] = ()) -> tuple[float, ...]:
     Frames have constants where pose or jacobian is exported.
     """
     carrier = carrier_of(arm)
-    return constants_of(with_frames(arm, _listed(frames), carrier) if isinstance(carrier, Tree) else carrier)
+    return constants_of(with_frames(arm, _listed(frames), carrier) if is_own(arm) else carrier)
 
 
 def version() -> str:
