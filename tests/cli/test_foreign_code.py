@@ -45,6 +45,7 @@ ARGUMENTS = {
     "derive": ("own.yaml",),
     "export": ("own.yaml", "--to", "c", "-o", "x.c"),
     "shapes": ("own.yaml",),
+    "body": ("own.yaml", "--root", "x=0", "--tip", "x=max"),
     "bench": ("own.yaml",),
     "reproduce": ("own.yaml",),
 }

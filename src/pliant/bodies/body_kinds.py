@@ -159,7 +159,7 @@ KINDS: dict[str | None, type[BodyWords]] = {
     "beam": BeamWords,
     "modal": ModalWords,
 }
-"""The words of every kind of body by the key of its description; links of ``fe`` files are ``modal`` once read."""
+"""The words of every kind of body by the key of its description; ``fe`` and ``cad`` links are ``modal`` once read."""
 
 
 def register(key: str, description: type[Element], words: type[BodyWords], meaning: str) -> None:

@@ -25,6 +25,7 @@ from pliant.cli import (
     stiffness,
     view,
 )
+from pliant.cli import body_command as body
 from pliant.cli import buckling_command as buckling
 from pliant.cli import denoc_command as denoc
 from pliant.cli import elastic_command as elastic
@@ -51,6 +52,7 @@ app.command(name="robots")(show.robots)
 app.command(name="check")(check.check)
 app.command(name="show")(show.show)
 app.command(name="shapes")(shapes.shapes)
+app.command(name="body")(body.body)
 app.command(name="schema")(show.schema)
 app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)

@@ -84,6 +84,7 @@ UNITS: dict[str, tuple[float, Dimension]] = {
     "rev": (2 * math.pi, _ANGLE),
     "rpm": (2 * math.pi / 60, Dimension(0, 0, -1, 1)),
     "Hz": (1.0, Dimension(0, 0, -1, 0, 1)),
+    "kHz": (1e3, Dimension(0, 0, -1, 0, 1)),
     "N": (1.0, _FORCE),
     "mN": (1e-3, _FORCE),
     "kN": (1e3, _FORCE),

@@ -15,6 +15,7 @@ import numpy as np
 from pliant.bodies.modal_body import Array
 from pliant.errors import ModelError
 from pliant.model.readers.urdf_values import XmlNode, parse_xml
+from pliant.solid_mechanics.stl_file import read_stl
 
 if TYPE_CHECKING:
     from pliant.model.description.links import Link
@@ -24,8 +25,6 @@ MOST_TRIANGLES = 20_000
 """Of one mesh: more cannot be told apart in a picture; corners are then put together on a grid."""
 ROUND = 24
 """Corners of what is round."""
-STL_HEAD = 84
-STL_ROW = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
 
 class MeshWarning(UserWarning):
@@ -131,18 +130,6 @@ def coarser(triangles: Array, most: int = MOST_TRIANGLES) -> Array:
     return triangles[:most]
 
 
-def _read_stl(path: Path) -> Array:
-    data = path.read_bytes()
-    count = int.from_bytes(data[80:STL_HEAD], "little") if len(data) >= STL_HEAD else -1
-    if len(data) == STL_HEAD + count * STL_ROW.itemsize:
-        rows = np.frombuffer(data, STL_ROW, count, STL_HEAD)
-        return np.asarray(rows["corners"], dtype=float)
-    if not data.lstrip().startswith(b"solid"):
-        raise ValueError("this is not an STL file, or it is cut short")
-    lines = (line.split() for line in data.decode("ascii", "replace").splitlines())
-    return np.array([words[1:4] for words in lines if words[:1] == ["vertex"]], dtype=float).reshape(-1, 3, 3)
-
-
 def _read_obj(path: Path) -> Array:
     points: list[list[float]] = []
     faces: list[list[int]] = []
@@ -204,4 +191,4 @@ def _collada_mesh(geometry: XmlNode) -> Array:
     return np.concatenate(parts)
 
 
-READERS = {".stl": _read_stl, ".obj": _read_obj, ".dae": _read_collada}
+READERS = {".stl": read_stl, ".obj": _read_obj, ".dae": _read_collada}

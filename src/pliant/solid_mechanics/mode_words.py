@@ -18,7 +18,7 @@ TOLD = {
     "bend": "bending in {axis}",
     "torsion": "torsion",
     "stretch": "stretch",
-    "oval": "sections change their shape",
+    "oval": "oval",
 }
 
 

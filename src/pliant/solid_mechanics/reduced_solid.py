@@ -30,6 +30,10 @@ and those with twice its mass at the tip to 5e-4, and its compliance but for str
 ROUND = 1 / 6
 """Radius of gyration of the bodies at the frames, of the link's extent."""
 FIRST_GUESS, MOST_MODES = 16, 200
+FEWEST, MORE_PER_FRAME = 8, 4
+"""Coordinates of a link with one frame, and more for every further one, where the user asks for no number."""
+LOW, RIGHT = 4, 0.01
+"""So many frequencies, and what the frames give way to forces and moments, are then right to one per cent."""
 Progress = Callable[[str], None]
 
 
@@ -68,7 +72,7 @@ def reduced_solid(
     root: Indices,
     interfaces: Sequence[Interface],
     *,
-    modes: int | None = 8,
+    modes: int | None = None,
     below: float | None = None,
     root_origin: Array | None = None,
     matrices: tuple[csr_array, csr_array] | None = None,
@@ -76,7 +80,7 @@ def reduced_solid(
 ) -> ReducedSolid:
     """Reduce a meshed link, clamped at its root.
 
-    modes        coordinates that are kept; None: as `below` says
+    modes        coordinates that are kept; default: as `below` says, or as many as low frequencies and statics need
     below        Hz: keep as many as the link has modes below this while it carries some mass at every frame
     root_origin  where the root is, for the words of the modes; default the link frame's origin
     matrices     K and M of another program for the same nodes; default those of the mesh
@@ -136,17 +140,21 @@ def _check_faces(link: ClampedLink, nodes: int) -> None:
 def _chosen(solid: MeshedSolid, link: ClampedLink, modes: int | None, below: float | None) -> ShapeBasis:
     """The lowest modes of the link that carries some mass at every frame, made orthonormal for the bare link."""
     most = min(MOST_MODES, len(link.inner) - 1)
-    tried = (FIRST_GUESS if modes is None else modes) + MORE
+    tried = (FIRST_GUESS * len(link.interfaces) if modes is None else modes) + MORE
     while True:
         whole = link.basis(min(tried, most))
         squares, V = _carrying(solid, link, whole)
-        if modes is not None or tried >= most:
+        if modes is not None or below is None or tried >= most:
             break
-        assert below is not None
         if whole.hz[min(tried, most) - 1] > 2 * below:
             break
         tried *= 2
-    count = modes if modes is not None else int((squares < (2 * np.pi * (below or 0.0)) ** 2).sum())
+    if modes is not None:
+        count = modes
+    elif below is not None:
+        count = int((squares < (2 * np.pi * below) ** 2).sum())
+    else:
+        count = _enough(link, whole, V)
     if count < 1:
         lowest = np.sqrt(squares[0]) / (2 * np.pi)
         raise ModelError(
@@ -155,6 +163,25 @@ def _chosen(solid: MeshedSolid, link: ClampedLink, modes: int | None, below: flo
     if count > len(squares):
         raise ModelError(Problem("modes", f"are {count}; this mesh allows at most {len(squares)}"))
     return link.orthonormal(whole.shapes @ V[:, :count])
+
+
+def _enough(link: ClampedLink, whole: ShapeBasis, V: Array) -> int:
+    """The fewest coordinates with which low frequencies and the answers to forces at the frames are right."""
+    P = np.array([link.frame_motion(face, whole.shapes) for face in link.interfaces])
+    exact = np.einsum("fan,n,fan->fa", P, 1 / whole.squares, P)
+    # of the softest direction: what hardly gives way needs no coordinate
+    softest = np.repeat(np.stack([exact[:, :3].max(axis=1), exact[:, 3:].max(axis=1)], axis=1), 3, axis=1)
+    fewest = FEWEST + MORE_PER_FRAME * (len(link.interfaces) - 1)
+    for count in range(min(fewest, V.shape[1]), V.shape[1]):
+        W = V[:, :count]
+        K = (W * whole.squares[:, None]).T @ W
+        answered = np.einsum("fac,cd,fad->fa", P @ W, np.linalg.inv(K), P @ W)
+        M = W.T @ W
+        squares = np.sort(np.linalg.eigvals(np.linalg.solve(M, K)).real)[:LOW]
+        errors = np.sqrt(squares / whole.squares[:LOW]) - 1
+        if (np.abs(errors) < RIGHT).all() and ((exact - answered) / softest < RIGHT).all():
+            return count
+    return int(V.shape[1])
 
 
 def _carrying(solid: MeshedSolid, link: ClampedLink, basis: ShapeBasis) -> tuple[Array, Array]:

@@ -25,8 +25,8 @@ from pliant.solid_mechanics.solid_mesh import (
     shape_values,
 )
 
-BLOCK = 4000
-"""Elements that are worked on at once: what they need stays below a hundred megabytes."""
+BLOCK = 1000
+"""Elements that are worked on at once: what they need stays in a few megabytes."""
 
 
 class Elastic(NamedTuple):
@@ -148,14 +148,25 @@ def third_derivative(solid: MeshedSolid, modes: Array, loads: Array) -> Array:
     V3(a, b, c) = int E(a,b):s(c) + E(a,c):s(b) + E(b,c):s(a) dV with E(a, b) = sym(Ha^T Hb), s = C:eps.
     """
     n, count = modes.shape[1], loads.shape[1]
-    out = np.zeros((n, n, count))
+    first, second = np.triu_indices(n)
+    sums = np.zeros((len(first), count))
     for weights, H in solid.strained(np.concatenate([modes, loads], axis=1)):
         s = solid.material.stress(symmetric(H))
-        flat = (H[:n] * weights[:, None, None]).reshape(n, -1)
-        for k in range(count):
-            by_stress = flat @ (H[:n] @ s[n + k]).reshape(n, -1).T
-            mixed = flat @ (H[n + k] @ s[:n]).reshape(n, -1).T
-            out[:, :, k] += by_stress + mixed + mixed.T
+        # (3, 3, fields, G): products of small matrices as sums over whole rows
+        Hm, sm = (np.ascontiguousarray(A[:n].transpose(2, 3, 0, 1)) for A in (H, s))
+        weighted = Hm * weights
+        E = np.empty((3, 3, len(first), len(weights)))
+        T = np.empty_like(E)
+        for i, j in np.ndindex(3, 3):
+            # Ha^T Hb, to meet the stress of a load; Ha sb + Hb sa, to meet its gradient
+            E[i, j] = sum(weighted[k, i][first] * Hm[k, j][second] for k in range(3))
+            T[i, j] = sum(
+                weighted[i, k][first] * sm[k, j][second] + weighted[i, k][second] * sm[k, j][first] for k in range(3)
+            )
+        for A, B in ((E, s[n:]), (T, H[n:])):
+            sums += np.einsum("ijpg,lgij->pl", A, B, optimize=True)
+    out = np.empty((n, n, count))
+    out[first, second] = out[second, first] = sums
     return out
 
 

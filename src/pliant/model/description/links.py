@@ -13,6 +13,7 @@ from pydantic_core import InitErrorDetails
 
 from pliant.errors import ModelError, did_you_mean
 from pliant.model.description.beams import Beam
+from pliant.model.description.cad import CadFiles
 from pliant.model.description.inertia import Rigid, RigidPart
 from pliant.model.description.joints import Joint
 from pliant.model.description.modal import FiniteElementFiles, ModalData
@@ -22,7 +23,7 @@ from pliant.model.once import once_per_element
 
 # a frame may lie outside the beam by rounding only
 END = 1e-9
-BODY_KEYS = ["rigid", "beam", "modal", "fe"]
+BODY_KEYS = ["rigid", "beam", "modal", "fe", "cad"]
 """Keys of the bodies that a link may have; see ``add_body_key``."""
 
 
@@ -53,7 +54,7 @@ class BodyDescription(Protocol):
 
 
 class Link(Element):
-    """A link with its inboard joint: `rigid`, `beam`, `modal` or `fe`; none of them is a massless connector.
+    """A link with its inboard joint: `rigid`, `beam`, `modal`, `fe` or `cad`; none of them is a massless connector.
 
     The link frame sits at the moving side of the joint. The frames ``root`` (the link frame itself) and
     ``tip`` always exist.
@@ -65,6 +66,7 @@ class Link(Element):
     beam: Beam | None = Field(default=None, description="a beam along x")
     modal: ModalData | None = Field(default=None, description="modal data from elsewhere")
     fe: FiniteElementFiles | None = Field(default=None, description="matrices of a finite-element program")
+    cad: CadFiles | None = Field(default=None, description="a solid of a STEP or STL file")
     hub: RigidPart | None = Field(
         default=None, description="rigid part on the moving side of the joint, at the root frame"
     )
@@ -84,10 +86,11 @@ class Link(Element):
         if len(kinds) > 1:
             known = f"{', '.join(BODY_KEYS[:-1])} and {BODY_KEYS[-1]}"
             raise rule("give at most one of {known}; {found} are given", known=known, found=" and ".join(kinds))
-        if self.fe is not None:
-            # the files are read: from here on the link is what they say
-            self.__dict__.update(modal=self.fe.modal, fe=None)
-            self.__pydantic_fields_set__.symmetric_difference_update({"modal", "fe"})
+        for key in ("fe", "cad"):
+            if (given := getattr(self, key)) is not None:
+                # the files are read: from here on the link is what they say
+                self.__dict__.update({"modal": given.modal, key: None})
+                self.__pydantic_fields_set__.symmetric_difference_update({"modal", key})
         if self.joint.name is None:
             self.__dict__["joint"] = self.joint.model_copy(update={"name": self.name})
         refuse([*self._name_problems(), *self._frame_problems(), *self._part_problems()])

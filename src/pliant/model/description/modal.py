@@ -390,7 +390,7 @@ class FiniteElementFiles(Element):
             modal = link.reduced(self.root, self.frames, self.modes)
             changes: dict[str, Any] = {} if self.bending is None else {"bending": self.bending}
             if self.damping is not None:
-                changes["D_ee"] = _damping(modal, self.damping)
+                changes["D_ee"] = damping_matrix(modal, self.damping)
             self._modal = modal.with_changes(**changes) if changes else modal
         except ModelError as error:
             refuse([self._place(problem.element, problem.message) for problem in error.problems])
@@ -421,7 +421,7 @@ class FiniteElementFiles(Element):
         return of_value(*path, message=named)
 
 
-def _damping(modal: ModalData, given: Damping) -> list[list[float]]:
+def damping_matrix(modal: ModalData, given: Damping) -> list[list[float]]:
     """D (n, n): a ratio of every mode of the clamped link, or Rayleigh's factors."""
     from scipy.linalg import eigh
 

@@ -43,7 +43,7 @@ class LinkOutline:
         name, joint = _text(peek(link, "name")), peek(link, "joint")
         frames = {"root", "tip"}
         frames.update(filter(None, (_text(peek(frame, "name")) for frame in _items(peek(link, "frames")))))
-        for own in (peek(peek(link, key), "frames") for key in ("modal", "fe")):
+        for own in (peek(peek(link, key), "frames") for key in ("modal", "fe", "cad")):
             if isinstance(own, dict):
                 frames.update(key for key in own if isinstance(key, str))
         return cls(

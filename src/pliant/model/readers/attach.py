@@ -17,7 +17,7 @@ Plain = dict[str, Any]
 
 # places along a beam that agree to this fraction of its length are the same place
 SAME = 1e-9
-_BODIES = ("beam", "rigid", "modal", "fe")
+_BODIES = ("beam", "rigid", "modal", "fe", "cad")
 
 
 def quantity(value: Any, unit: str) -> float:
@@ -26,13 +26,13 @@ def quantity(value: Any, unit: str) -> float:
 
 
 def body_of(link: Mapping[str, Any]) -> str | None:
-    """Which of beam, rigid, modal and fe a link has."""
+    """Which of beam, rigid, modal, fe and cad a link has."""
     return next((key for key in _BODIES if isinstance(link.get(key), Mapping)), None)
 
 
 def bends(link: Mapping[str, Any]) -> bool:
     """Whether the tip of a link may move relative to its root."""
-    return body_of(link) in ("beam", "modal", "fe")
+    return body_of(link) in ("beam", "modal", "fe", "cad")
 
 
 def length_of(link: Mapping[str, Any]) -> float | None:

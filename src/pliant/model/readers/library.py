@@ -224,8 +224,17 @@ IMPORTERS = (
 """Key, module and function, in the order in which they act; modules are loaded when their key is there."""
 
 
+def has_bodies(data: Any) -> bool:
+    """Whether a link of a robot's plain data names a file of its own."""
+    links = data.get("links") if isinstance(data, dict) else None
+    rows = links.values() if isinstance(links, dict) else links if isinstance(links, list) else ()
+    return any(isinstance(link, dict) and "body" in link for link in rows)
+
+
 def imported(data: Any, folder: str = ".") -> Any:
-    """The data of a robot with all keys of importers expanded."""
+    """The data of a robot with all keys of importers expanded, and links of files of their own."""
+    if has_bodies(data):
+        data = import_module("pliant.model.readers.body_files").expand_bodies(data, folder)
     for key, module, function in IMPORTERS:
         if isinstance(data, dict) and key in data:
             data = getattr(import_module(module), function)(data, folder)

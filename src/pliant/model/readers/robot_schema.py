@@ -16,6 +16,7 @@ def json_schema() -> dict[str, Any]:
     links = schema["properties"]["links"]
     # a dh table brings the joints, a urdf file the links; then this file only adds to them
     schema["$defs"]["Link"]["required"] = ["name"]
+    schema["$defs"]["Link"]["properties"]["body"] = _link_file(schema)
     overlay = {"type": "object", "additionalProperties": _without_name(schema["$defs"]["Link"])}
     schema["properties"]["links"] = {
         "description": links["description"],
@@ -56,6 +57,15 @@ def _without_name(link: dict[str, Any]) -> dict[str, Any]:
         "description": "whether a beam keeps the mass of the URDF's link, with rigid parts at its root and tip",
     }
     return {**link, "properties": properties, "required": []}
+
+
+def _link_file(schema: dict[str, Any]) -> dict[str, Any]:
+    """A file that `pliant body` wrote, or a mapping with more about it."""
+    modal = schema["$defs"]["ModalData"]["properties"]
+    damping = {"anyOf": [{"$ref": "#/$defs/Damping"}]}
+    keys = {"file": {"type": "string"}, "bending": modal["bending"], "damping": damping}
+    mapping = {"type": "object", "properties": keys, "required": ["file"], "additionalProperties": False}
+    return {"description": "a file of a link, as pliant body writes it", "anyOf": [{"type": "string"}, mapping]}
 
 
 def _dh_table() -> dict[str, Any]:

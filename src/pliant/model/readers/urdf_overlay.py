@@ -293,7 +293,7 @@ class _Merger:
         rigid = self.urdf.links[name].rigid
         link["name"] = name
         mass = self.mass_choice(name, link)
-        inherits = rigid is not None and not any(key in link for key in ("rigid", "beam", "modal", "fe"))
+        inherits = rigid is not None and not any(key in link for key in ("rigid", "beam", "modal", "fe", "cad"))
         own = link.get("joint")
         child = own.get("child_placement") if isinstance(own, Mapping) else None
         frame = (np.zeros(3), np.eye(3)) if child is None else _pose(child)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -382,6 +382,11 @@ def _tidy(value: Any) -> Any:
 
 def write_text(robot: Robot) -> str:
     """The robot as YAML; reading it again gives an equal robot."""
+    return plain_text(to_data(robot))
+
+
+def plain_text(data: Mapping[str, Any]) -> str:
+    """Plain data as YAML."""
     import io
 
     from ruamel.yaml import YAML
@@ -391,7 +396,7 @@ def write_text(robot: Robot) -> str:
     yaml.width = NEVER_FOLD
     yaml.indent(mapping=2, sequence=4, offset=2)
     stream = io.StringIO()
-    yaml.dump(_styled(to_data(robot)), stream)
+    yaml.dump(_styled(_tidy(dict(data))), stream)
     return stream.getvalue()
 
 
