@@ -121,7 +121,7 @@ def test_films_and_views(run, tmp_path):
     assert missing.stderr == "nothing.h5: there is no such file\n"
 
 
-STUDIES = ("canadarm", "two-link", "single-link", "seven-joint", "dualemps-square", "dualemps-circle")
+STUDIES = ("canadarm", "two-link", "single-link", "seven-joint", "dualemps-square", "dualemps-circle", "cibicik")
 
 
 def test_list(run):
