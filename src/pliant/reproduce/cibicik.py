@@ -20,7 +20,7 @@ from pliant.analysis.modes import modes, vibration_modes
 from pliant.drives.pid import PID
 from pliant.dynamics import Dynamics
 from pliant.model.readers.library import load
-from pliant.reproduce.cibicik_figures import Panel, draw_figures, draw_page
+from pliant.reproduce.cibicik_figures import CurvePanel, draw_figures, draw_page
 from pliant.reproduce.claim import Claim
 from pliant.results.result import Result
 from pliant.simulation.integrators.integrator import IntegrationError
@@ -304,8 +304,8 @@ def _draw_literal(runs: dict[str, ManoeuvreRun], growth: dict[str, Floats], out:
     dashed = {name: 1e3 * exact[name][:n][shown] for name in names}
     title = "end of the printed model's run: flexure in xz, mm"
     panels = [
-        Panel("growth of small motions, 1/s", growth["time"], rates),
-        Panel(title, run.time[shown], solid, dashed),
+        CurvePanel("growth of small motions, 1/s", growth["time"], rates),
+        CurvePanel(title, run.time[shown], solid, dashed),
     ]
     draw_page(out / "cibicik-printed.png", panels)
 

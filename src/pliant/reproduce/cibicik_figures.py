@@ -28,7 +28,7 @@ POSES = {0.0: (PALE, "--", "start"), 3.0: (GREY, "-", "before the slew"), 6.0: (
 """Times of figure 5 -> colour, line, words."""
 
 
-class Panel(NamedTuple):
+class CurvePanel(NamedTuple):
     """Curves over time: solid of the linearised model, dashed of the nonlinear one; a part may be shown larger."""
 
     title: str
@@ -39,7 +39,7 @@ class Panel(NamedTuple):
     corner: tuple[float, float, float, float] = (0.58, 0.1, 0.4, 0.34)
 
 
-def draw_page(path: Path, panels: list[Panel]) -> None:
+def draw_page(path: Path, panels: list[CurvePanel]) -> None:
     """Panels side by side, with a legend of what is solid and dashed."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -56,7 +56,7 @@ def draw_page(path: Path, panels: list[Panel]) -> None:
     save(figure, path)
 
 
-def _zoom(axes: Any, panel: Panel) -> None:
+def _zoom(axes: Any, panel: CurvePanel) -> None:
     """The largest curve between two times, larger, in a corner; a dashed frame where it is from."""
     from matplotlib.patches import Rectangle
 
@@ -107,12 +107,12 @@ def draw_figures(
 ) -> None:
     """Figures 5 to 10 into a folder; ``torques`` are their times and those of both models by joint."""
 
-    def pair(number: int, names: list[str], title: str, factor: float) -> list[Panel]:
+    def pair(number: int, names: list[str], title: str, factor: float) -> list[CurvePanel]:
         shown = exact.time <= UNTIL.get(number, np.inf)
         panels = []
         for end, words in (("", title), (".rate", f"{title}/s")):
             solid, dashed = ({name: factor * run[f"{name}{end}"][shown] for name in names} for run in (linear, exact))
-            panels.append(Panel(words, exact.time[shown], solid, dashed, ZOOMS.get(number)))
+            panels.append(CurvePanel(words, exact.time[shown], solid, dashed, ZOOMS.get(number)))
         return panels
 
     draw_poses(exact, out / "cibicik-figure-5.png")
@@ -125,5 +125,6 @@ def draw_figures(
     shown = times <= UNTIL[10]
     ours, theirs = ({name: y[shown] for name, y in each.items()} for each in (solid, dashed))
     draw_page(
-        out / "cibicik-figure-10.png", [Panel("motor torques, N m", times[shown], ours, theirs, ZOOMS[10], CORNERS[10])]
+        out / "cibicik-figure-10.png",
+        [CurvePanel("motor torques, N m", times[shown], ours, theirs, ZOOMS[10], CORNERS[10])],
     )
