@@ -35,6 +35,7 @@ SECTIONS = {
     "sweeps": "many runs of one robot, in lanes and one by one, against single runs",
     "lumped": "links of many elements, sparse",
     "large": "links that bend far, against Exudyn",
+    "stress": "stresses at the nodes of a link over a run",
 }
 
 

@@ -13,6 +13,8 @@ from pliant.analysis.inverse_kinematics import KinematicSolution as KinematicSol
 from pliant.analysis.inverse_kinematics import KinematicSolutions as KinematicSolutions
 from pliant.analysis.inverse_kinematics import OutOfReachError as OutOfReachError
 from pliant.analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
+from pliant.analysis.link_stress import StressPeak as StressPeak
+from pliant.analysis.link_stress import stress_peak as stress_peak
 from pliant.analysis.load_path import LoadPath as LoadPath
 from pliant.analysis.load_path import load_path as load_path
 from pliant.analysis.lumped.frequencies import PathFrequencies as PathFrequencies
@@ -48,6 +50,7 @@ from pliant.bodies.modal_body import Attachment as Attachment
 from pliant.bodies.modal_body import ModalBody as ModalBody
 from pliant.bodies.shape_constants import ShapeConstants as ShapeConstants
 from pliant.bodies.shape_constants import shape_constants as shape_constants
+from pliant.bodies.stress_data import StressData as StressData
 from pliant.control.linear_model import LinearModel as LinearModel
 from pliant.control.linear_model import linearise as linearise
 from pliant.control.linear_model import linearise_along as linearise_along
@@ -94,6 +97,7 @@ from pliant.errors import RepairWarning as RepairWarning
 from pliant.export.c import generate_c as generate_c
 from pliant.export.casadi import casadi_function as casadi_function
 from pliant.export.controller import generate_controller as generate_controller
+from pliant.export.matlab import generate_matlab as generate_matlab
 from pliant.export.python import generate_python as generate_python
 from pliant.formulations.dual_screw.printed_procedure import PrintedArm as PrintedArm
 from pliant.formulations.lagrange.equations import Equations as Equations

@@ -65,6 +65,7 @@ WRITES = {
     "export c": (("export", ROBOT, "--to", "c", "-o", "x.c"), "x.c"),
     "export header": (("export", ROBOT, "--to", "c", "-o", "x.c"), "x.h"),
     "export python": (("export", ROBOT, "--to", "python", "-o", "x.py"), "x.py"),
+    "export matlab": (("export", ROBOT, "--to", "matlab", "-o", "x.m"), "x.m"),
     "export casadi": (("export", ROBOT, "--to", "casadi", "-o", "x.casadi"), "x.casadi"),
     "export listing": (("export", ROBOT, "--to", "listing", "-o", "x.m"), "x.m"),
     "reproduce": (("reproduce", "di-gregorio", "--out", "."), None),

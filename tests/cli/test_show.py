@@ -84,7 +84,7 @@ def test_shapes_of_published_frequencies(run):
     """De Luca & Siciliano 1991: the single links have 0.48 and 1.80 Hz, 2.18 and 15.91 Hz."""
     done = run("shapes", "de-luca-siciliano")
     assert done.returncode == 0
-    found = [float(line.split()[-2]) for line in done.stdout.splitlines()[4:]]
+    found = [float(line.split()[-2]) for line in done.stdout.partition("\nassumed")[0].splitlines()[4:]]
     assert [round(f, 2) for f in found] == [0.48, 1.80, 2.18, 15.91]
 
 

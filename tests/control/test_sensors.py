@@ -5,14 +5,28 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.signal import lsim
 
-from pliant import Dynamics, simulate
+from pliant import (
+    LQR,
+    ComputedTorque,
+    Dynamics,
+    ModelError,
+    Quintic,
+    Start,
+    Study,
+    kalman,
+    lqr,
+    simulate,
+    two_time_scales,
+)
 from pliant.control.linear_model import linearise
 from pliant.control.output_rows import State, measured_row
 from pliant.drives.readings import SensorReadings
 from pliant.engine.call.row_kernel import RowKernel
 from pliant.model.description.sensors import Accelerometer, Encoder, Gyro, Sensor, StrainGauge, TorqueSensor
 from pliant.model.readers.library import read_text
+from pliant.simulation.run import Run
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "data" / "control.json").read_text())
 """An independent NumPy model of planar arms."""
@@ -118,3 +132,98 @@ def test_channels_of_a_run():
     found = np.einsum("ki,ki->k", run["tip.acceleration"], run["tip.rotation"][:, :, 0])
     assert run["sensor.imu"] == pytest.approx(found, rel=1e-9, abs=1e-9)
     assert run.channel("sensor.imu").unit == "m/s^2"
+
+
+FILTERS = ({"low_pass": 4.0, "zeta": 0.9}, {"low_pass": 6.0})
+FILTERED = (
+    Sensor(name="gauge", strain=StrainGauge(link="fore", x=0.03, y=0.003), gain=3.0),
+    Sensor(name="angle", encoder=Encoder(joint="elbow"), gain=-2.0, bias=0.1),
+    Sensor(name="push", accelerometer=Accelerometer(frame="tip", axis="y"), bias=0.4),
+    Sensor(name="turn", gyro=Gyro(frame="tip", axis="z")),
+)
+
+
+def two_link(sensors):
+    return Dynamics(read_text(REFERENCE["robots"]["two-link"]).with_changes(sensors=tuple(sensors)))
+
+
+@pytest.mark.parametrize("keys", FILTERS, ids=["second-order", "first-order"])
+def test_filters_are_states_of_a_run(keys):
+    """Beside SciPy's filter of the same run's plain readings, which begin at rest; resumed bit by bit."""
+    w, zeta = 2 * np.pi * keys["low_pass"], keys.get("zeta")
+    system = ([w], [1, w]) if zeta is None else ([w**2], [1, 2 * zeta * w, w**2])
+    behind = [sensor.with_changes(name=f"{sensor.name}_f", filter=keys) for sensor in FILTERED]
+    arm = two_link((*FILTERED, *behind))
+    move = Quintic(to={"shoulder": 0.6, "elbow": 1.2}, duration=0.3)
+    start = Start(position={"shoulder": 0.1, "elbow": 0.5}, links="equilibrium")
+    drive = ComputedTorque(trajectory=move, kp=200.0, kd=30.0)
+    study = Study(
+        robot=arm.robot, until=0.5, start=start, drive=drive, outputs={"step": 2e-4}, integrator={"tolerance": 1e-9}
+    )
+    run = Run(study)
+    run.go()
+    result = run.result()
+    for sensor in FILTERED:
+        plain = (result[f"sensor.{sensor.name}"] - sensor.bias) / sensor.gain
+        _, wanted, _ = lsim(system, plain - plain[0], result.time)
+        found = (result[f"sensor.{sensor.name}_f"] - sensor.bias) / sensor.gain - plain[0]
+        assert found == pytest.approx(wanted, abs=2e-5 * np.ptp(wanted)), sensor.name
+    assert result.channel("sensor.push_f").unit == "m/s^2"
+    whole, first, second = (Run(study.with_changes(until=0.1)) for _ in range(3))
+    whole.go()
+    assert not first.go(lambda at: at.t > 0.0613)
+    second.recall(first.memory(), first.recorder.samples())
+    assert second.go()
+    assert second.recorder.samples() == whole.recorder.samples()
+
+
+@pytest.mark.parametrize("keys", FILTERS, ids=["second-order", "first-order"])
+def test_linear_models_show_filters(keys):
+    w, zeta = 2 * np.pi * keys["low_pass"], keys.get("zeta")
+    pose, omega = {"shoulder": 0.1, "elbow": 0.5}, np.array([0.5, 9.0, 25.0, 180.0])
+    names = [sensor.name for sensor in FILTERED]
+    plain = linearise(two_link(FILTERED), pose, outputs=names)
+    model = linearise(two_link([sensor.with_changes(filter=keys) for sensor in FILTERED]), pose, outputs=names)
+    s = 1j * omega
+    H = w / (s + w) if zeta is None else w**2 / (s**2 + 2 * zeta * w * s + w**2)
+    wanted = plain.frf(omega) * H[:, None, None]
+    assert model.frf(omega) == pytest.approx(wanted, rel=1e-9, abs=1e-12 * np.abs(wanted).max())
+    assert model.state_space.frf(omega) == pytest.approx(wanted, rel=1e-6, abs=1e-9 * np.abs(wanted).max())
+    assert not model.D.any()
+    assert len(model.names) == len(model.A) == 12 + 4 * (1 if zeta is None else 2)
+    poles = np.linalg.eigvals(model.A)
+    assert len(model.poles) == len(poles)
+    assert np.abs(np.subtract.outer(model.poles, poles)).min(axis=1).max() < 1e-3
+    # the regulator's states are those of the robot
+    weights = {"coordinates": 1.0, "effort": 1.0}
+    assert pytest.approx(lqr(plain, weights).K, rel=1e-12) == lqr(model, weights).K
+
+
+def test_what_filters_refuse():
+    arm = two_link([sensor.with_changes(filter=FILTERS[0]) for sensor in FILTERED])
+    words = "sensor 'angle' has a low-pass filter of 4 Hz, whose states neither regulators nor estimators know"
+    model = linearise(arm, {"elbow": 0.5})
+    with pytest.raises(ValueError, match=words):
+        kalman(model, {"angle": 1e-3}, process={"states": 1e-3})
+    with pytest.raises(ValueError, match=f"weights: {words}|{words}; weigh what it measures"):
+        lqr(model, {"angle": 1.0, "coordinates": 1.0, "effort": 1.0})
+    for estimator in ("kalman", "ekf"):
+        drive = LQR(
+            weights={"coordinates": 1.0, "effort": 1.0},
+            estimator=estimator,
+            sensors=("angle",),
+            sampling={"period": 1e-3},
+        )
+        with pytest.raises(ModelError, match=words):
+            simulate(arm, until=0.1, drive=drive)
+    with pytest.raises(ValueError, match=words):
+        two_time_scales(arm, {"elbow": 0.5}, outputs="angle")
+    with pytest.raises(ModelError, match="a torque has that of its drive"):
+        Sensor(name="t", torque=TorqueSensor(joint="elbow"), filter=FILTERS[0])
+    for keys, told in (
+        ({"low_pass": 0}, "must be positive"),
+        ({"zeta": 0.7}, "low_pass"),
+        ({"low_pass": 2, "zeta": -1}, "zeta"),
+    ):
+        with pytest.raises(ModelError, match=told):
+            Sensor(name="a", encoder=Encoder(joint="elbow"), filter=keys)

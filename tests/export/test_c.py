@@ -166,7 +166,7 @@ def test_header(arm, tmp_path):
 def test_only_what_is_asked_for(arm, tmp_path):
     source, header = generate_c(arm("canadarm"), tmp_path / "arm.c", ("bias",))
     functions = set(re.findall(r"^void (\w+)\(", header.read_text(), re.MULTILINE))
-    assert functions == {"arm_bias", "arm_generalised"}
+    assert functions == {"arm_bias", "arm_generalised", "arm_start"}
     assert "#define ARM_FRAMES 0" in header.read_text()
     assert "forward" not in source.read_text()
 

@@ -158,7 +158,7 @@ def test_strains_and_deflections_equal_those_of_results(arm, error, name):
         ("strain", {"strains": [("upper", 99.0)]}, "x is 99 m"),
         ("deflection", {"frames": ()}, "frames is empty"),
         ("deflection", {"frames": "tup"}, "no frame 'tup'"),
-        ("closure", {"parameters": True}, "the constants of 'closure' are numbers in it"),
+        ("strain", {"parameters": True}, "the constants of 'strain' are numbers in it"),
         ("closures", {}, "did you mean 'closure'"),
     ],
 )
@@ -167,11 +167,12 @@ def test_wrong_requests_are_refused_in_words(arm, function, options, words):
         casadi_function(arm("canadarm"), function, **options)
 
 
-def test_parameters_of_the_open_tree_of_loops(arm, expected, error):
+def test_parameters_of_loops_are_the_same_for_all_functions(arm, expected, error):
     robot = arm("five-bar")
-    inputs, out = expected(robot, "inverse")
-    f = casadi_function(robot, "inverse", parameters=True)
-    assert error(np.array(f(*inputs, parameters(robot, of_open_tree=True))), out) < TOLERANCE
+    for function in ("inverse", "forward"):
+        inputs, out = expected(robot, function)
+        f = casadi_function(robot, function, parameters=True)
+        assert error(np.array(f(*inputs, parameters(robot))), out) < TOLERANCE
 
 
 def test_rigid_links_have_no_strain(arm):

@@ -33,6 +33,9 @@ def run(tmp_path, monkeypatch):
         (("--to", "python", "-o", "arm.py"), {"arm.py"}),
         (("--to", "listing", "-o", "arm.m"), {"arm.m"}),
         (("--to", "listing", "--function", "mass_matrix", "--output", "arm.c"), {"arm.c"}),
+        (("--to", "listing", "--functions", "bias,pose", "-o", "arm.py"), {"arm_bias.py", "arm_pose.py"}),
+        (("--to", "matlab", "--functions", "inverse,forward_by_v", "-o", "arm.m"), {"arm.m"}),
+        (("--to", "c", "--functions", "bias, rk4", "--function", "inverse_by_p", "-o", "arm.c"), {"arm.c", "arm.h"}),
     ],
 )
 def test_files(run, tmp_path, words, files):
@@ -63,12 +66,10 @@ def test_casadi_file(run, tmp_path):
         (("canadarm", "--to", "c", "-o", "arm.c", "--frame", "tipp"), "no frame 'tipp'"),
         (("canadarm", "--to", "python", "-o", "arm.c"), "must end in .py"),
         (("canadarm", "--to", "listing", "-o", "arm.f90"), "must end in .c or .py or .m"),
-        (
-            ("canadarm", "--to", "listing", "-o", "arm.m", "--function", "bias", "--function", "pose"),
-            "one function",
-        ),
+        (("canadarm", "--to", "matlab", "-o", "my-arm.m"), "no name of a MATLAB function"),
+        (("canadarm", "--to", "python", "-o", "arm.py", "--bench"), "--bench times compiled C"),
         (("canadarm", "--to", "fortran", "-o", "arm.f90"), "fortran"),
-        (("five-bar", "--to", "c", "-o", "arm.c", "--function", "energy"), "closed loops"),
+        (("canadarm", "--to", "c", "-o", "arm.c", "--function", "forward,project"), "no closed loops"),
     ],
 )
 def test_refusals(run, tmp_path, words, message):
@@ -85,3 +86,14 @@ def test_a_wrong_robot_ends_as_everywhere(tmp_path):
     assert run.returncode == WRONG_INPUT
     assert "there is no robot 'nobody'" in run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_times_of_compiled_functions(run, compiler):
+    result = run("lin-lewis-rfr", "--to", "c", "-o", "arm.c", "--functions", "forward,inverse,rk4", "--bench")
+    assert result.exit_code == 0, result.output
+    rows = {line.split()[0]: line.split()[1:4] for line in result.output.splitlines() if line[:1].islower()}
+    for function in ("forward", "inverse", "rk4"):
+        median, most, longest = map(float, rows[function])
+        assert 0.0 <= median <= most <= longest
+    # four evaluations of forward and more
+    assert float(rows["rk4"][0]) > float(rows["forward"][0])

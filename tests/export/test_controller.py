@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pliant import LQR, PID, Dynamics, Outputs, Quintic, Sampling, Start, Study, generate_controller, run_study
+from pliant import (
+    LQR,
+    PID,
+    Dynamics,
+    Outputs,
+    Quintic,
+    Sampling,
+    Start,
+    Study,
+    generate_c,
+    generate_controller,
+    run_study,
+)
 from pliant.cli.app import app
 from pliant.model.readers.library import read_text
 
@@ -105,4 +117,51 @@ def test_the_command(tmp_path, monkeypatch):
     assert refused.exit_code == 2
     assert "is no sampled controller that has a text of its own" in " ".join(refused.stderr.split())
     refused = call("hold.yaml", "--controller", "--frame", "tip")
-    assert "without --function, --frame, --strain and --dynamics" in refused.stderr
+    assert "without --function, --frame, --strain, --dynamics and --bench" in refused.stderr
+
+
+LOOP = """#include "control.h"
+#include "robot.h"
+#include <stdio.h>
+
+static double states[CONTROL_STATES > 0 ? CONTROL_STATES : 1];
+static double reference[%(ticks)d][CONTROL_REFERENCE] = {%(rows)s};
+static robot_instance plant;
+
+int main(void)
+{
+    double q[ROBOT_SIZE] = {0.0}, v[ROBOT_SIZE] = {0.0}, readings[2 * ROBOT_SIZE];
+    robot_start(&plant);
+    for (int i = 0; i < CONTROL_STATES; ++i) states[i] = control_start[i];
+    for (int k = 0; k < %(ticks)d - 1; ++k) {
+        for (int i = 0; i < ROBOT_SIZE; ++i) {
+            readings[i] = q[i];
+            readings[ROBOT_SIZE + i] = v[i];
+        }
+        control_tick(readings, reference[k], states, plant.tau);
+        for (int s = 0; s < 20; ++s) {
+            if (robot_esdirk(&plant, 0.0, CONTROL_PERIOD / 20.0, q, v)) return 1;
+        }
+    }
+    for (int i = 0; i < ROBOT_SIZE; ++i) printf("%%.17g\\n", q[i]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.filterwarnings("ignore::pliant.SimulationWarning")  # of limits that only one of them keeps
+def test_a_controller_beside_its_robot_in_one_program(arm, tmp_path, compiler):
+    """Both generated, linked and run as one program: the end of the simulation."""
+    study = study_of(arm, DRIVES["pid"])
+    run = run_study(study.with_changes(integrator={"tolerance": 1e-11}), arm)
+    _, _, table = generate_controller(study, tmp_path / "control.c")
+    generate_c(arm, tmp_path / "robot.c", ("esdirk",))
+    rows = np.loadtxt(table, delimiter=",", skiprows=1)[:, 1:]
+    text = ", ".join("{" + ", ".join(map(repr, row)) + "}" for row in rows.tolist())
+    (tmp_path / "main.c").write_text(LOOP % {"ticks": len(rows), "rows": text})
+    sources = [tmp_path / f"{name}.c" for name in ("main", "control", "robot")]
+    flags = [flag for flag in FLAGS if flag not in ("-shared", "-fPIC")]
+    subprocess.run([compiler, *flags, *sources, "-lm", "-o", tmp_path / "loop"], check=True)
+    out = subprocess.run([tmp_path / "loop"], capture_output=True, text=True, check=True, timeout=60).stdout
+    found = np.array(out.split(), dtype=float)
+    assert found == pytest.approx(run.samples.q[-1], abs=1e-6 * np.abs(run.samples.q[-1]).max())

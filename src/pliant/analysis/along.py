@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.equilibrium import Equilibrium
+from pliant.analysis.link_loads import LinkLoads, acting_of, closing_of, link_loads
+from pliant.analysis.statics import Loads, wrench_force, wrenches
 from pliant.bodies.words import BodyWords, OutlinePiece, words_of
 from pliant.errors import ModelError
 
@@ -30,40 +33,107 @@ class AlongBeam(NamedTuple):
     """A beam at stations x (S,), m from its root, for one state or for each of a batch (first axis).
 
     position  of the axis in the link's own frame, m (..., S, 3)
-    strain    u' (stretch), u_y'' and u_z'' (curvatures, 1/m) that bending adds to the unloaded beam (..., S, 3)
+    strain    u' (stretch), u_y'' and u_z'' (curvatures, 1/m) that its shapes add to the unloaded beam (..., S, 3)
     stress    largest axial stress of each section, Pa (..., S); None where a section or material is not known
+    force     N (..., S, 3) that what is outboard exerts on each section, in the section's axes; x: tension
+    moment    N m (..., S, 3), the same: x: torsion
+    strength  at which the material yields, Pa (S,); None where it is not known
     """
 
     x: Floats
     position: Floats
     strain: Floats
     stress: Floats | None
+    force: Floats
+    moment: Floats
+    strength: Floats | None = None
+
+    @property
+    def utilisation(self) -> Floats | None:
+        """Largest axial stress over the yield strength (..., S); None where one of them is not known."""
+        return None if self.stress is None or self.strength is None else self.stress / self.strength
 
 
-def along(arm: Dynamics, link: str, q: States) -> AlongBeam:
-    """Shape, strains and stress along a beam, at one configuration or at each of a batch.
+def along(
+    arm: Dynamics,
+    link: str,
+    q: States | Equilibrium,
+    *,
+    v: States | None = None,
+    a: States | None = None,
+    loads: Loads | None = None,
+    followers: Loads | None = None,
+) -> AlongBeam:
+    """Shape, strains, forces, moments and stress along a beam, at one configuration or at each of a batch.
 
-    The stress is that of bending, and of stretch where the beam has such coordinates: E |u' - y u_y'' - z u_z''| at the
-    outermost fibre. Normal forces of beams that do not stretch, shear and torsion are not part of it.
+    The stress is that of bending and pull, at the outermost fibre: N / A - y M_z / I_z + z M_y / I_y. Force and moment
+    come from equilibrium with all that is outboard of a section, not from the curvature of a few shapes; what loads are
+    not named is told by the curvature alone. Shear and torsion are not part of the stress.
 
-    link  name of the beam
-    q     coordinates, or some of them by name
+    link       name of the beam
+    q          an equilibrium, with its loads; or coordinates, or some of them by name
+    v, a       rates and accelerations; default zero
+    loads      frame -> force (3,) N, or force and moment (6,) N, N m, along the axes of the base
+    followers  the same along the axes of the frame
     """
-    words = _words(arm, link)
-    q_e = arm.labels.states("q", q)[..., arm.mechanism.member(link).elastic]
+    words = beam_words(arm, link)
+    acting = moving_links(arm, q, v=v, a=a, loads=loads, followers=followers)[link]
+    found = along_beam(words, acting)
+    if arm.labels.states("q", q.q if isinstance(q, Equilibrium) else q).ndim > 1:
+        return found
+    first = {name: x[0] for name, x in found._asdict().items() if x is not None and name not in ("x", "strength")}
+    return found._replace(**first)
+
+
+def moving_links(
+    arm: Dynamics,
+    q: States | Equilibrium,
+    *,
+    v: States | None = None,
+    a: States | None = None,
+    loads: Loads | None = None,
+    followers: Loads | None = None,
+) -> dict[str, LinkLoads]:
+    """Link -> what acts on it, at one state or each of a batch, with the forces that close loops."""
+    if isinstance(q, Equilibrium):
+        if loads or followers or v is not None:
+            raise ValueError("an equilibrium knows its loads and rates: leave out v, loads and followers")
+        given = q
+        q, v, loads, followers = given.q, given.v, given.loads, given.followers
+    state = arm.labels.states("q", q)
+    batch = np.atleast_2d(state)
+    rate, turn = (
+        np.broadcast_to(np.zeros(arm.size) if x is None else arm.labels.states(name, x), batch.shape).copy()
+        for name, x in (("v", v), ("a", a))
+    )
+    acting = [*wrenches(loads), *wrenches(followers, follows=True)]
+    exerted = acting_of(arm, batch, acting)
+    if arm.loops.rows:
+        f = np.stack([wrench_force(arm, each, acting) for each in batch])
+        exerted += closing_of(arm, batch, rate, turn, f, given=False)
+    return link_loads(arm, batch, rate, turn, exerted)
+
+
+def along_beam(words: BodyWords, acting: LinkLoads) -> AlongBeam:
+    """Along a beam in the states in which so much acts on it."""
     parts, fractions = words.pieces(), np.linspace(0.0, 1.0, STATIONS)
     starts = np.concatenate([[0.0], np.cumsum([part.length for part in parts])])[:-1]
     x, inside = (
         np.concatenate([start + at * part.length for part, start in zip(parts, starts, strict=True)])
         for at in (fractions, np.clip(fractions, INSIDE, 1 - INSIDE))
     )
-    bent = words.bent(inside)
-    strain = bent.strains(q_e)
-    stress = None
-    if stress_known(arm, link):
-        pieces = np.split(strain, len(parts), axis=-2)
+    sections, q_e = words.section_forces(inside), acting.q_e
+    motion = acting.lift, acting.w, acting.alpha
+    force, moment = sections.resultants(q_e, acting.v_e, motion, acting.hung)
+    stress = strength = None
+    if _stress_known(words):
+        # what the shapes know of the loads is replaced by all of it
+        strains = sections.strains(force, moment) + sections.bent.strains(q_e - acting.at_once)
+        pieces = np.split(strains, len(parts), axis=-2)
         stress = np.concatenate([_stress(part, own) for part, own in zip(parts, pieces, strict=True)], axis=-1)
-    return AlongBeam(x, bent.line(q_e), strain, stress)
+        if all(part.strength is not None for part in parts):
+            strength = np.repeat([float(part.strength or 0.0) for part in parts], STATIONS)
+    return AlongBeam(x, sections.bent.line(q_e), sections.bent.strains(q_e), stress, force, moment, strength)
 
 
 def _stress(part: OutlinePiece, strains: Floats) -> Floats:
@@ -79,11 +149,16 @@ def _stress(part: OutlinePiece, strains: Floats) -> Floats:
 def stress_known(arm: Dynamics, link: str) -> bool:
     """Whether every segment of a flexible beam has a material and an outline."""
     own = arm.robot.link(link)
-    pieces = words_of(own, arm.robot).pieces() if own.is_flexible else ()
+    return own.is_flexible and _stress_known(words_of(own, arm.robot))
+
+
+def _stress_known(words: BodyWords) -> bool:
+    pieces = words.pieces()
     return bool(pieces) and all(part.modulus is not None and part.has_outline() for part in pieces)
 
 
-def _words(arm: Dynamics, link: str) -> BodyWords:
+def beam_words(arm: Dynamics, link: str) -> BodyWords:
+    """The words of a flexible beam; other names are refused."""
     names = [each.name for each in arm.robot.links if each.has_axis and each.is_flexible]
     if link not in names:
         known = ", ".join(names) or "none"

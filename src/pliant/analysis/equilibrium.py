@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -52,6 +53,7 @@ class Equilibrium(NamedTuple):
     v         rates (n,): zero but for joints that turn steadily
     names     of the coordinates, and their units
     inputs    names of the actuated joints
+    loads, followers  on frames, along base axes or with the frames
     """
 
     q: Floats
@@ -63,6 +65,8 @@ class Equilibrium(NamedTuple):
     names: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+    loads: Mapping[str, Floats] = MappingProxyType({})
+    followers: Mapping[str, Floats] = MappingProxyType({})
 
     def rows(self) -> list[tuple[str, float, str, float | None, str]]:
         """Name of each coordinate, its value and unit, and the effort that holds it with its unit, if it is driven."""
@@ -185,8 +189,19 @@ def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
     q, tau, _ = problem.split(x)
     _check_steady(problem, q)
     arm = problem.arm
-    named = {"names": arm.names, "units": arm.mechanism.units, "inputs": arm.inputs}
-    return Equilibrium(q, tau, problem.unbalanced(x), steps, v=problem.v, **named), x
+    found = Equilibrium(
+        q,
+        tau,
+        problem.unbalanced(x),
+        steps,
+        v=problem.v,
+        names=arm.names,
+        units=arm.mechanism.units,
+        inputs=arm.inputs,
+        loads={load.frame: load.value for load in problem.loads if not load.follows},
+        followers={load.frame: load.value for load in problem.loads if load.follows},
+    )
+    return found, x
 
 
 def _by_load_steps(problem: Statics, failed: Floats) -> tuple[Floats, int]:

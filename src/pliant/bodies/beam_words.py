@@ -10,12 +10,13 @@ import numpy as np
 
 from pliant.bodies.auto_counts import yielding_families
 from pliant.bodies.beam_modes import BeamModes
-from pliant.bodies.build import beam_body, beam_in, build_body, curved_inertia, shape_sets
+from pliant.bodies.build import beam_body, beam_in, build_body, curved_inertia, kept, shape_sets
 from pliant.bodies.carried import CarriedMass, carried
 from pliant.bodies.families import FAMILIES, BeamFamily, ShapeSamples
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.profile import TAPER_POINTS, beam_profile, gauss
 from pliant.bodies.rod import Rod
+from pliant.bodies.section_forces import SectionForces
 from pliant.bodies.sections_along import (
     AxialShapes,
     BentBeam,
@@ -78,6 +79,11 @@ class SegmentOutline(OutlinePiece):
     def modulus(self) -> float | None:
         """E, Pa; None where the segment is given by constants."""
         return self.part.material.E if isinstance(self.part.material, Material) else None
+
+    @property
+    def strength(self) -> float | None:
+        """Yield strength, Pa; None where the material does not tell it."""
+        return self.part.material.yield_strength if isinstance(self.part.material, Material) else None
 
     @property
     def tapers(self) -> bool:
@@ -255,6 +261,10 @@ class BeamWords(BodyWords):
 
     def bent(self, x: Array) -> BentAxis:
         return BentBeam(self.link, self.own_robot, x)
+
+    def section_forces(self, x: Array) -> SectionForces:
+        key = "section forces", self.link.name, x.tobytes()
+        return kept(self.own_robot, *key, make=lambda: SectionForces(self.link, self.own_robot, x))
 
     def stations(self) -> list[Station]:
         return beam_stations(self.link, self.own_robot)

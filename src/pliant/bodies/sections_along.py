@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 POINTS = 4
 """Gauss points of a cubic: they integrate squares of its slope."""
+AHEAD = 1e-3
+"""Change of the strains of a rod, m or rad, of differences in time."""
 NO_STIFFNESS = 1e-12
 """Eigenvalue of a stiffness, over the largest, of a motion without strain."""
 
@@ -75,7 +77,7 @@ class BentBeam:
             return np.asarray(points + np.stack([p for p, _ in self._rest]))
         points[..., X] += self.x
         if self._shortening is not None:
-            points[..., X] += 0.5 * np.einsum("sik,...i,...k->...s", self._shortening, q_e, q_e)
+            points[..., X] += 0.5 * np.einsum("sik,...i,...k->...s", self._shortening, q_e, q_e, optimize=True)
         return np.asarray(points)
 
     def axes(self, q_e: Array) -> Array:
@@ -89,6 +91,23 @@ class BentBeam:
 
         theta = np.einsum("sdk,...k->...sd", self._turns, q_e)
         return np.asarray(Rotation.from_rotvec(theta.reshape(-1, 3)).as_matrix()).reshape(*theta.shape, 3)
+
+    def motion(self, q_e: Array, v_e: Array) -> tuple[Array, Array]:
+        """Velocities of the points in B, and their accelerations where those of the elastic coordinates are zero."""
+        if not np.count_nonzero(v_e):
+            none = np.zeros((*q_e.shape[:-1], len(self.x), 3))
+            return none, none
+        if self._rod is not None:
+            # along straight lines of coordinates, by central differences
+            step = AHEAD / np.abs(v_e).max()
+            before, here, after = (self.line(q_e + h * v_e) for h in (-step, 0.0, step))
+            return (after - before) / (2 * step), (after - 2 * here + before) / step**2
+        rate = np.einsum("sdk,...k->...sd", self._slides, v_e)
+        bias = np.zeros_like(rate)
+        if self._shortening is not None:
+            rate[..., X] += np.einsum("sik,...i,...k->...s", self._shortening, q_e, v_e, optimize=True)
+            bias[..., X] = np.einsum("sik,...i,...k->...s", self._shortening, v_e, v_e, optimize=True)
+        return rate, bias
 
     def strains(self, q_e: Array) -> Array:
         """u', u_y'' and u_z'' (..., stations, 3): a fibre at (y, z) is stretched by u' - y u_y'' - z u_z''."""

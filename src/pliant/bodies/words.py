@@ -22,6 +22,7 @@ from pliant.errors import ModelError, Problem
 if TYPE_CHECKING:
     from pliant.bodies.carried import CarriedMass
     from pliant.bodies.profile import BeamProfile
+    from pliant.bodies.section_forces import SectionForces
     from pliant.bodies.sections_along import AxialShapes, Station
     from pliant.bodies.shapes import Shape
     from pliant.bodies.stress_data import StressData
@@ -110,6 +111,7 @@ class OutlinePiece(Protocol):
 
     length   m
     modulus  E, Pa; None where it is not known
+    strength  at which the material yields, Pa; None where it is not known
     tapers   whether the outline changes along it
     """
 
@@ -117,6 +119,8 @@ class OutlinePiece(Protocol):
     def length(self) -> float: ...
     @property
     def modulus(self) -> float | None: ...
+    @property
+    def strength(self) -> float | None: ...
     @property
     def tapers(self) -> bool: ...
     def rings(self, fraction: float) -> Rings:
@@ -332,6 +336,10 @@ class BodyWords(ABC):
 
     def bent(self, x: Array) -> BentAxis:
         """Its sections at stations x (stations,), where it has an axis."""
+        self._without_axis("sections along it")
+
+    def section_forces(self, x: Array) -> SectionForces:
+        """What loads do in its sections at stations x (stations,), where it has an axis."""
         self._without_axis("sections along it")
 
     def stations(self) -> list[Station] | None:

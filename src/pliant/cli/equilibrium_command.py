@@ -89,10 +89,8 @@ def equilibrium(
 
 ROUNDING = 1e-12
 """Deflection over length, and turn in rad, below which there is none."""
-
-
-def _pascals(stress: float) -> float:
-    return stress if stress > 1e-6 else 0.0
+LEAST_STRESS = 1e-3
+"""Stress that is rounding, Pa."""
 
 
 def _listed(values: Iterable[float]) -> str:
@@ -127,13 +125,18 @@ def _joints(arm: Dynamics, found: Equilibrium) -> Table:
 def _links(arm: Dynamics, found: Equilibrium) -> Table:
     import numpy as np
 
-    from pliant.analysis.along import along, stress_known
+    from pliant.analysis.along import moving_links
+    from pliant.analysis.link_stress import has_stress, peak_of, stresses_of
     from pliant.bodies.constants import deflection
     from pliant.pictures.picture_words import engineering
 
-    stressed = {link.name for link in arm.robot.links if stress_known(arm, link.name)}
+    acting = moving_links(arm, found)
+    stressed = {name: stresses_of(arm, name, own) for name, own in acting.items() if has_stress(arm, name)}
+    peaks = {name: peak_of(arm, name, acting[name], each) for name, each in stressed.items()}
+    used = any(peak.strength is not None for peak in peaks.values())
     columns = ("link", "tip deflection mm", "tip turn deg", "deflection along its axes mm")
-    rows = table(*columns, *(["largest stress"] if stressed else []), words=1)
+    further = [*(["largest stress", "at mm"] if stressed else []), *(["of yield %"] if used else [])]
+    rows = table(*columns, *further, words=1)
     for member in arm.mechanism.members:
         if member.body.size:
             bent, turned = deflection(member.body, "tip", found.q[member.elastic])
@@ -141,7 +144,16 @@ def _links(arm: Dynamics, found: Equilibrium) -> Table:
             bent = bent * (np.linalg.norm(bent) > ROUNDING * arm.robot.link(member.name).length)
             turned = turned * (np.linalg.norm(turned) > ROUNDING)
             size, angle = 1e3 * float(np.linalg.norm(bent)), float(np.degrees(np.linalg.norm(turned)))
-            stress = along(arm, member.name, found.q).stress if member.name in stressed else None
-            most = [] if not stressed else ["" if stress is None else engineering(_pascals(float(stress.max())), "Pa")]
+            most = [""] * len(further)
+            if (peak := peaks.get(member.name)) is not None:
+                value = peak.value if peak.value > LEAST_STRESS else 0.0
+                place = peak.place if peak.principal is not None else peak.place[:1]
+                most[:2] = engineering(value, "Pa"), _listed(1e3 * place) if value else ""
+                if used and peak.utilisation is not None:
+                    most[2] = number(100 * peak.utilisation if value else 0.0)
             rows.add_row(member.name, number(size), number(angle), _listed(1e3 * bent), *most)
+    hidden = {name: each.left_out for name, each in stressed.items() if each.left_out}
+    if hidden:
+        counts = ", ".join(f"{name} {count}" for name, count in hidden.items())
+        rows.caption = f"nodes next to rigid faces, where stress is singular, do not count: {counts}"
     return rows

@@ -19,6 +19,7 @@ class Target(StrEnum):
 
     c = "c"
     python = "python"
+    matlab = "matlab"
     casadi = "casadi"
     listing = "listing"
 
@@ -31,15 +32,20 @@ def export(
         typer.Option(
             "--output",
             "-o",
-            help="The file: NAME.c (and NAME.h beside it), NAME.py, NAME.casadi; a listing: .c, .py or .m.",
+            help="The file: NAME.c (and NAME.h beside it), NAME.py, NAME.m, NAME.casadi; a listing: .c, .py or .m. Of "
+            "several casadi functions or listings each has a file of its own, NAME_FUNCTION.",
         ),
     ],
     function: Annotated[
         list[str] | None,
         typer.Option(
-            help="forward, inverse, bias, mass_matrix, energy, pose or jacobian; may be repeated; for casadi also "
-            "closure, closure_rate, closure_acceleration, closure_jacobian, deflection and strain. Default: all of the "
-            "first ones, for casadi and listing forward."
+            "--function",
+            "--functions",
+            help="Names with commas, may be repeated: forward, inverse, bias, mass_matrix, energy, pose, jacobian, "
+            "efforts, reactions; of loops closure, closure_rate, closure_acceleration, closure_jacobian, multipliers, "
+            "assemble, project; derivatives such as forward_by_q, _by_v, _by_f, _by_p; for c also rk4 and esdirk "
+            "(steps in time), for casadi deflection and strain; all. Default: the first seven, for casadi and listing "
+            "forward.",
         ),
     ] = None,
     frame: Annotated[
@@ -58,34 +64,38 @@ def export(
             "--controller", help="ROBOT is a study: write its sampled controller and observer, one C function per tick."
         ),
     ] = False,
+    bench: Annotated[
+        bool,
+        typer.Option(
+            "--bench", help="Compile the C with cc here, time every function and print median and longest times."
+        ),
+    ] = False,
     force: ForceOption = False,
 ) -> None:
-    """Write the dynamics of a robot as C, a Python module, a CasADi function or a readable listing; or a controller."""
+    """Write the functions of a robot as C, Python, MATLAB, CasADi or a readable listing; or a controller."""
     from pliant.dynamics import Dynamics
     from pliant.errors import ModelError
 
     if controller:
-        if to is not Target.c or function or frame or strain or dynamics != "recursive":
+        if to is not Target.c or function or frame or strain or bench or dynamics != "recursive":
             refuse(
-                "--controller writes a controller as C: --to c, without --function, --frame, --strain and --dynamics"
+                "--controller writes a controller as C: --to c, without --function, --frame, --strain, --dynamics and "
+                "--bench"
             )
         _controller(robot, output)
         return
-    if frame and function and not {"pose", "jacobian", "deflection"} & set(function):
-        refuse(f"--frame: {', '.join(function)} asks for no frame; it is for pose, jacobian and deflection")
-    if strain and not (to is Target.casadi and function == ["strain"]):
+    wanted = tuple(name.strip() for text in function or () for name in text.split(",") if name.strip())
+    of_frames = any(name.startswith(("pose", "jacobian", "deflection", "all")) for name in wanted)
+    if frame and wanted and not of_frames:
+        refuse(f"--frame: {', '.join(wanted)} asks for no frame; it is for pose, jacobian and deflection")
+    if strain and not (to is Target.casadi and wanted == ("strain",)):
         refuse("--strain: it is for --to casadi --function strain")
-    for path in (output, output.with_suffix(".h")) if to is Target.c and output.name else (output,):
-        check_replaced(path)
+    if bench and to is not Target.c:
+        refuse("--bench times compiled C: --to c")
+    frames = tuple(frame or ("tip",))
     try:
-        written = _write(
-            Dynamics(robot, method=dynamics),
-            to,
-            output,
-            tuple(function or ()),
-            tuple(frame or ("tip",)),
-            _places(strain),
-        )
+        arm = Dynamics(robot, method=dynamics)
+        written = _write(arm, to, output, wanted, frames, _places(strain))
     except ModelError:
         # the program prints the list of its problems
         raise
@@ -96,6 +106,14 @@ def export(
         from pliant.export.c import compile_line
 
         typer.echo(f"link it with: {compile_line(written[0].stem)}")
+    if bench:
+        from pliant.export.bench import timed
+        from pliant.export.signatures import FUNCTIONS
+
+        try:
+            typer.echo(timed(arm, written[0], wanted or FUNCTIONS, frames))
+        except ValueError as error:
+            refuse(str(error))
 
 
 def _controller(study: str, output: Path) -> None:
@@ -135,23 +153,34 @@ def _write(
     frames: tuple[str, ...],
     strains: list[tuple[str | float, ...]],
 ) -> tuple[Path, ...]:
-    from pliant.export.functions import FUNCTIONS
+    from pliant.export.functions import functions_of
+    from pliant.export.signatures import FUNCTIONS
 
+    several = to in (Target.casadi, Target.listing)
+    wanted = functions or (("forward",) if several else FUNCTIONS)
+    named = functions_of(arm, wanted) if several else wanted
+    paths = [output]
+    if several and len(named) > 1:
+        paths = [output.with_name(f"{output.stem}_{name}{output.suffix}") for name in named]
+    for path in (*paths, *([output.with_suffix(".h")] if to is Target.c and output.name else [])):
+        check_replaced(path)
     if to is Target.c:
         from pliant.export.c import generate_c
 
-        return generate_c(arm, output, functions or FUNCTIONS, frames=frames)
+        return generate_c(arm, output, wanted, frames=frames)
     if to is Target.python:
         from pliant.export.python import generate_python
 
-        return (generate_python(arm, output, functions or FUNCTIONS, frames=frames),)
-    if len(functions) > 1:
-        raise ValueError(f"{to} holds one function; give one --function instead of {len(functions)}")
-    one = functions[0] if functions else "forward"
+        return (generate_python(arm, output, wanted, frames=frames),)
+    if to is Target.matlab:
+        from pliant.export.matlab import generate_matlab
+
+        return (generate_matlab(arm, output, wanted, frames=frames),)
     if to is Target.casadi:
         from pliant.export.casadi import generate_casadi
 
-        return (generate_casadi(arm, output, one, frames=frames, strains=strains),)
+        each = zip(named, paths, strict=True)
+        return tuple(generate_casadi(arm, path, name, frames=frames, strains=strains) for name, path in each)
     from pliant.export.listing import generate_listing
 
-    return (generate_listing(arm, output, one, frames=frames),)
+    return tuple(generate_listing(arm, path, name, frames=frames) for name, path in zip(named, paths, strict=True))

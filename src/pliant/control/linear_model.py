@@ -21,6 +21,7 @@ from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
+    from pliant.model.description.sensors import LowPass
     from pliant.states import States
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,7 @@ Names = str | Sequence[str] | None
 class LinearModel:
     """x' = A x + B u, y = C x + D u for small changes about a state; x are coordinates, then their rates.
 
-    names        of the states: coordinates, and the same with .rate
+    names        of the states: coordinates, the same with .rate, and states of filters of sensors that are outputs
     inputs       actuated joints; u are changes of their efforts, N m or N
     outputs      names of the rows of C and D
     q, v, tau    the state and the efforts about which the model is linear
@@ -51,7 +52,9 @@ class LinearModel:
     @property
     def names(self) -> tuple[str, ...]:
         """States: coordinates, then rates."""
-        return (*self.tangent.names, *(f"{name}.rate" for name in self.tangent.names))
+        rates = (f"{name}.rate" for name in self.tangent.names)
+        filters = (f"{name}.filter{'.rate' if k else ''}" for name, low in self._filters for k in range(low.order))
+        return (*self.tangent.names, *rates, *filters)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -60,29 +63,70 @@ class LinearModel:
 
     @property
     def A(self) -> Floats:
-        """State matrix (2 m, 2 m)."""
-        m = len(self.tangent.names)
-        lower = np.linalg.solve(self.tangent.M, np.hstack([-self.tangent.K, -self.tangent.D]))
-        return np.vstack([np.hstack([np.zeros((m, m)), np.eye(m)]), lower])
+        """State matrix (states, states)."""
+        A, C = self._of_robot[0], self._unfiltered[0]
+        rows = [np.hstack([A, np.zeros((len(A), len(self.names) - len(A)))])]
+        at = len(A)
+        for name, low in self._filters:
+            own, taken = (np.array(x) for x in low.matrices())
+            row = np.zeros((low.order, len(self.names)))
+            row[:, : len(A)] = np.outer(taken, C[self.outputs.index(name)])
+            row[:, at : at + low.order] = own
+            rows.append(row)
+            at += low.order
+        return np.vstack(rows)
 
     @property
     def B(self) -> Floats:
-        """Input matrix (2 m, inputs)."""
-        m = len(self.tangent.names)
-        return np.vstack([np.zeros((m, len(self.inputs))), np.linalg.solve(self.tangent.M, self.tangent.B)])
+        """Input matrix (states, inputs)."""
+        D = self._unfiltered[1]
+        taken = [np.outer(low.matrices()[1], D[self.outputs.index(name)]) for name, low in self._filters]
+        return np.vstack([self._of_robot[1], *taken])
 
     @property
     def C(self) -> Floats:
-        """Output matrix (outputs, 2 m)."""
-        by_x, by_rate, by_acceleration = self._levels(self.outputs)
-        m = len(self.tangent.names)
-        return np.hstack([by_x, by_rate]) + by_acceleration @ self.A[m:]
+        """Output matrix (outputs, states)."""
+        C = np.hstack([self._unfiltered[0], np.zeros((len(self.outputs), sum(low.order for _, low in self._filters)))])
+        at = 2 * len(self.tangent.names)
+        for name, low in self._filters:
+            C[self.outputs.index(name)] = np.eye(C.shape[1])[at]
+            at += low.order
+        return C
 
     @property
     def D(self) -> Floats:
-        """Feedthrough (outputs, inputs): that of accelerations and torques, none of positions and rates."""
-        m = len(self.tangent.names)
-        return self._levels(self.outputs)[2] @ self.B[m:] + self._direct(self.outputs)
+        """Feedthrough (outputs, inputs): that of accelerations and torques, none of positions, rates, and filters."""
+        D = self._unfiltered[1].copy()
+        D[[self.outputs.index(name) for name, _ in self._filters]] = 0.0
+        return D
+
+    @cached_property
+    def _filters(self) -> tuple[tuple[str, LowPass], ...]:
+        """Filters of the sensors among the outputs, each once."""
+        known = {sensor.name: sensor.filter for sensor in self.arm.robot.sensors if sensor.filter is not None}
+        return tuple((name, known[name]) for name in dict.fromkeys(self.outputs) if name in known)
+
+    @property
+    def without_filters(self) -> LinearModel:
+        """This model without outputs that are filtered: its states are those of the robot alone."""
+        filtered = [name for name, _ in self._filters]
+        return self.with_outputs(*(name for name in self.outputs if name not in filtered)) if filtered else self
+
+    @cached_property
+    def _of_robot(self) -> tuple[Floats, Floats]:
+        """State and input matrix of the robot alone (2 m, 2 m) and (2 m, inputs)."""
+        t, m = self.tangent, len(self.tangent.names)
+        lower = np.linalg.solve(t.M, np.hstack([-t.K, -t.D, t.B]))
+        A = np.vstack([np.hstack([np.zeros((m, m)), np.eye(m)]), lower[:, : 2 * m]])
+        return A, np.vstack([np.zeros((m, len(self.inputs))), lower[:, 2 * m :]])
+
+    @cached_property
+    def _unfiltered(self) -> tuple[Floats, Floats]:
+        """Outputs before filters: rows on the states of the robot (outputs, 2 m), and on inputs."""
+        by_x, by_rate, by_acceleration = self._levels(self.outputs)
+        m, (A, B) = len(self.tangent.names), self._of_robot
+        C = np.hstack([by_x, by_rate]) + by_acceleration @ A[m:]
+        return C, by_acceleration @ B[m:] + self._direct(self.outputs)
 
     def _direct(self, outputs: Sequence[str]) -> Floats:
         """How outputs depend on efforts, other than by accelerations (outputs, inputs)."""
@@ -109,7 +153,8 @@ class LinearModel:
         rate = float(np.sqrt(np.abs(K).max(initial=0.0))) or 1.0
         left = np.block([[np.zeros((m, m)), np.eye(m)], [-K / rate**2, -D / rate]])
         right = np.block([[np.eye(m), np.zeros((m, m))], [np.zeros((m, m)), M]])
-        found = np.asarray(rate * eig(left, right, right=False), dtype=np.complex128)
+        own = [np.linalg.eigvals(np.array(low.matrices()[0])) for _, low in self._filters]
+        found = np.concatenate([rate * eig(left, right, right=False), *own]).astype(np.complex128)
         return found[np.lexsort((found.imag, found.real, np.abs(found).round(9)))]
 
     def __repr__(self) -> str:
@@ -133,7 +178,8 @@ class LinearModel:
         JOINT.link, the angle of the link's own frame; FRAME.x, .y, .z, the position of a frame, and .rx, .ry, .rz, its
         small turn, in base axes; .rate or .acceleration behind any of these; FRAME.x.accelerometer and FRAME.x.gyro,
         what sensors on a section read in its own axes, the first with gravity; a sensor of the robot by its name (its
-        gain is part of it, delay and noise are not), and strain.SENSOR, what a gauge sees before its gain.
+        gain is part of it, and its filter of responses and of A to D; delay and noise are not), and strain.SENSOR,
+        what a gauge sees before filter and gain.
         """
         row = self._rows.get(name)
         if row is None:
@@ -179,6 +225,8 @@ class LinearModel:
         B = self.tangent.B[:, [self.inputs.index(name) for name in inputs]]
         by_x, by_rate, by_acceleration = self._levels(outputs)
         direct = self._direct(outputs)[:, [self.inputs.index(name) for name in inputs]]
+        known = {sensor.name: sensor.filter for sensor in self.arm.robot.sensors}
+        filters = [(j, low) for j, name in enumerate(outputs) if (low := known.get(name)) is not None]
         M, D, K, size = self.tangent.scaled()
         found = np.empty((len(at), len(outputs), len(inputs)), dtype=complex)
         for k, w in enumerate(at):
@@ -188,6 +236,8 @@ class LinearModel:
                 # on an undamped pole
                 X = np.full(B.shape, np.inf + 0j)
             found[k] = (by_x + 1j * w * by_rate - w**2 * by_acceleration) @ X + direct
+            for j, low in filters:
+                found[k, j] *= low.response(1j * w)
         dropped = tuple(
             axis
             for axis, single in enumerate((np.ndim(omega) == 0, isinstance(output, str), isinstance(input, str)))

@@ -7,7 +7,7 @@ dy/dq, dy/dv, dy/da and dy/dtau.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from pliant.tree.kinematics import MOTION_SIZE
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 
@@ -82,6 +83,16 @@ def output_row(arm: Dynamics, state: State, name: str) -> OutputRow:
     if direction in DIRECTIONS and (motion := _frame(arm, frame, name)) is not None:
         return _moved(arm, state, frame, motion, DIRECTIONS.index(direction), level)
     raise ValueError(_unknown(arm, name))
+
+
+def require_unfiltered(robot: Robot, names: Iterable[str], remedy: str) -> None:
+    """Refuse sensors whose readings lag behind what they measure by states of their own."""
+    for sensor in robot.sensors:
+        if sensor.name in names and sensor.filter is not None:
+            raise ValueError(
+                f"sensor '{sensor.name}' has a low-pass filter of {sensor.filter.low_pass:g} Hz, whose states neither "
+                f"regulators nor estimators know; {remedy}, or give the robot one without a filter"
+            )
 
 
 def measured_row(arm: Dynamics, state: State, sensor: Sensor) -> OutputRow:

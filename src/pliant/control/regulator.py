@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.control.linear_model import LinearModel
-from pliant.control.output_rows import DIRECTIONS
+from pliant.control.output_rows import DIRECTIONS, require_unfiltered
 from pliant.control.state_space import NamedMatrices, SampledModel
 from pliant.errors import did_you_mean
 
@@ -149,6 +149,7 @@ def lqr(
              default: one that acts continuously
     delay    from a sample until its command takes effect, s; commands that wait are states of the regulator
     """
+    model = model.without_filters
     Q, R = weight_matrices(model, weights)
     _require_rest(model)
     if delay and period is None:
@@ -196,6 +197,7 @@ def _weighted_rows(model: LinearModel, name: str) -> Floats:
         seen = model.with_outputs(*names)
     except ValueError as error:
         raise ValueError(f"weights: {error}") from None
+    require_unfiltered(model.arm.robot, names, "weigh what it measures")
     if np.abs(seen.D).max(initial=0.0) > 0:
         raise ValueError(f"weights: {name} is an acceleration or a torque; weigh positions, rates and efforts")
     return seen.C
@@ -334,12 +336,14 @@ def kalman(
     delay     of commands, as for ``lqr``; those that wait are states of the filter, known without error. Readings of
               sensors that are late are, too: their delays must be whole periods
     """
+    model = model.without_filters
     noise = measured_noise(model, measured)
     W = process_matrix(model, process)
     _require_rest(model)
     if delay and period is None:
         raise ValueError(f"delay is {delay:g} s: a continuous filter has none; give a period")
     seen = model.with_outputs(*noise)
+    require_unfiltered(model.arm.robot, noise, "leave it out")
     rms = np.array(list(noise.values()))
     if period is None:
         late_ticks(seen, None)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.control.linear_model import LinearModel, linearise
+from pliant.control.output_rows import require_unfiltered
 from pliant.control.state_space import StateSpace
 from pliant.model.notebook import html_page
 
@@ -138,6 +139,7 @@ def two_time_scales(
     if order is not None and (not isinstance(order, int) or order < 0):
         raise ValueError(f"order is {order!r}; it must be a whole number, zero or more, or None for the exact split")
     model = linearise(arm, q, outputs=outputs)
+    require_unfiltered(arm.robot, model.outputs, "leave it out of outputs")
     if kp or kd:
         model = model.closed(kp, kd)
     joints = {arm.names[k] for k in arm.mechanism.joints}

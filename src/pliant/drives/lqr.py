@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from pliant.analysis.limits import ModelLimitWarning
+from pliant.control.output_rows import require_unfiltered
 from pliant.control.regulator import kalman, late_ticks
 from pliant.control.schedule import GainSchedule, gain_schedule, slowest_decay
 from pliant.drives.bent_reference import BentReference
@@ -132,6 +133,10 @@ class LQR(Drive):
             raise ModelError(
                 f"robot '{robot.name}' has no sensors; an estimator reads those under `sensors:` of its file"
             )
+        try:
+            require_unfiltered(robot, [sensor.name for sensor in found], "name others under sensors")
+        except ValueError as error:
+            raise ModelError(str(error)) from None
         return found
 
     def _schedule(self, reference: BentReference, sensors: tuple[Sensor, ...]) -> GainSchedule:

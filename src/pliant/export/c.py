@@ -8,20 +8,28 @@ from math import prod
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from pliant.engine.compile.c_code import CFunction, c_function, comment, number, stumpff_function, table
-from pliant.engine.compile.statements import stumpff_used
-from pliant.export.functions import (
-    FUNCTIONS,
-    MEANINGS,
-    Exported,
-    Model,
-    c_identifier,
-    model,
-    target,
-    version,
-    words,
-    write,
+from pliant.engine.compile.c_code import (
+    RESTRICT_DEFINED,
+    CFunction,
+    c_function,
+    comment,
+    number,
+    stumpff_function,
+    table,
 )
+from pliant.engine.compile.statements import stumpff_used
+from pliant.export.c_steps import (
+    STEP_REMARKS,
+    STEPPERS,
+    instance_type,
+    named,
+    newton_function,
+    step_prototype,
+    stepping_size,
+    steps_text,
+)
+from pliant.export.functions import Exported, Model, c_identifier, functions_of, model, target, version, words, write
+from pliant.export.signatures import ALL, FUNCTIONS, MEANINGS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +50,8 @@ def generate_c(
 ) -> tuple[Path, Path]:
     """Write NAME.c and NAME.h and return their paths; ``path`` is that of NAME.c.
 
-    functions  from forward, inverse, bias, mass_matrix, energy, pose, jacobian; NAME_forward(...) and so on
+    functions  names of ``signatures``, such as forward, inverse, forward_by_q, reactions, assemble; NAME_forward(...)
+               and so on; rk4 and esdirk: steps in time; all: everything that the robot has
     frames     frames of which pose and jacobian are given
     unroll     True: one straight line of code for the whole robot; False: kernels for the classes of links in
                a loop over the links; default: what is faster
@@ -52,22 +61,37 @@ def generate_c(
     source = target(path, ".c")
     header = target(source.with_suffix(".h"))
     name = c_identifier(source.stem)
-    what = model(arm, functions, frames, unroll=unroll)
-    written = [_function(each, name) for each in what.functions]
-    write(source, _source(name, what, written))
-    write(header, _header(name, what, written))
+    asked = (functions,) if isinstance(functions, str) else tuple(functions)
+    steppers = STEPPERS if ALL in asked else tuple(x for x in STEPPERS if x in asked)
+    what = model(arm, _with_needed(arm, asked, steppers), frames, unroll=unroll)
+    written = [_function(each, name, len(what.parameters)) for each in what.functions]
+    write(source, _source(name, what, written, steppers))
+    write(header, _header(name, what, written, steppers))
     return source, header
 
 
-def _function(each: Exported, name: str) -> CFunction:
-    return c_function(
+def _with_needed(arm: Dynamics, asked: Sequence[str], steppers: Sequence[str]) -> tuple[str, ...]:
+    """The functions without steps, with what these call."""
+    wanted = list(functions_of(arm, [x for x in asked if x not in STEPPERS] or (["forward"] if steppers else [])))
+    needed = ["forward"] if steppers else []
+    needed += ["forward_by_q", "forward_by_v"] if "esdirk" in steppers else []
+    needed += ["project"] if steppers and arm.loops.rows else []
+    return tuple(dict.fromkeys([*wanted, *needed]))
+
+
+def _function(each: Exported, name: str, parameters: int) -> CFunction:
+    newton, own = each.signature.newton, f"{name}_{each.name}"
+    found = c_function(
         each.program,
-        f"{name}_{each.name}",
+        f"{own}_step" if newton else own,
         each.signature.inputs,
-        each.signature.output,
+        "found" if newton else each.signature.output,
         defaults=f"{name}_parameters",
         summed=each.summed,
+        parameters=parameters,
+        private=newton,
     )
+    return newton_function(each, found, own) if newton else found
 
 
 def _remark(*paragraphs: str) -> str:
@@ -93,17 +117,18 @@ def compile_line(name: str) -> str:
     return f"cc -std=c99 -O2 your_program.c {name}.c -lm -o your_program"
 
 
-def _source(name: str, what: Model, written: Sequence[CFunction]) -> str:
+def _source(name: str, what: Model, written: Sequence[CFunction], steppers: Sequence[str]) -> str:
     orders = stumpff_used(k for each in what.functions for k in each.kernels)
     advice = (
         f"See {name}.h. Compile with optimisation and for the processor of the target; straight-line code "
         "like this gains from fused multiply-add and loses by vectorisation: with gcc or clang for example "
         "-O2 -march=native -ffp-contract=fast -fno-tree-vectorize."
     )
+    included = "".join(f"#include <{x}.h>\n" for x in (*(["float"] if steppers else []), "math", "stddef"))
     linking = f"Compile and link with the mathematics library: {compile_line(name)}"
     parts = [
         _remark(_title(name, what, "c"), advice, linking),
-        f'#include "{name}.h"\n\n#include <math.h>\n#include <stddef.h>\n',
+        f'#include "{name}.h"\n\n{included}\n{RESTRICT_DEFINED}',
         _parameters(name, what),
     ]
     if what.mechanism.actuated:
@@ -111,7 +136,9 @@ def _source(name: str, what: Model, written: Sequence[CFunction]) -> str:
     if orders:
         parts.append(_remark("Entire functions of a squared angle: c_k(s) = sum of (-s)^n / (2n + k)!"))
     parts += [stumpff_function(k) for k in orders]
-    return "\n".join([*parts, *(each.text for each in written)])
+    n, inputs = what.mechanism.B.shape
+    steps = steps_text(name, n, inputs, steppers, closed=bool(what.independent))
+    return "\n".join([*parts, *(each.text for each in written), steps])
 
 
 def _parameters(name: str, what: Model) -> str:
@@ -142,16 +169,23 @@ def _input_matrix(name: str, what: Model) -> str:
 # ---- NAME.h
 
 
-def _header(name: str, what: Model, written: Sequence[CFunction]) -> str:
+def _header(name: str, what: Model, written: Sequence[CFunction], steppers: Sequence[str]) -> str:
     upper = name.upper()
     workspace = max(1, *(each.workspace for each in written))
+    n, inputs = what.mechanism.B.shape
     sizes = {
-        "SIZE": (what.tree.size, "coordinates: entries of q, v, a, f, h"),
-        "INPUTS": (len(what.mechanism.actuated), "drives: entries of tau"),
+        "SIZE": (n, "coordinates: entries of q, v, a, f, h"),
+        "INPUTS": (inputs, "drives: entries of tau"),
         "FRAMES": (len(what.frames), "frames of pose and jacobian"),
         "PARAMETERS": (len(what.parameters), "entries of parameters"),
         "WORKSPACE": (workspace, "doubles of workspace, enough for each function"),
     }
+    if what.joints:
+        sizes["JOINTS"] = (len(what.joints), "joints whose reactions are given")
+    if what.rows:
+        sizes["ROWS"] = (len(what.rows), "rows of the closures: entries of gaps and multipliers")
+    if steppers:
+        sizes["STEPPING"] = (stepping_size(n, inputs, steppers), "doubles that steps in time need")
     defines = [f'#define {upper}_VERSION "{version()}"', f'#define {upper}_STRUCTURE "{what.structure}"']
     defines += [f"#define {upper}_{key} {value} /* {text} */" for key, (value, text) in sizes.items()]
     parts = [
@@ -161,14 +195,30 @@ def _header(name: str, what: Model, written: Sequence[CFunction]) -> str:
         _coordinates(upper, what),
         _enum(f"{upper}_INPUT_", what.mechanism.actuated, "Drives, in the order of tau."),
         _enum(f"{upper}_FRAME_", what.frames, "Frames, in the order of poses and of J."),
+        _enum(
+            f"{upper}_JOINT_", what.joints, "Joints, in the order of wrenches; what has no joint has its link's name."
+        ),
+        _enum(f"{upper}_ROW_", what.rows, "Rows of the closures, in the order of gaps and multipliers."),
+        _parameter_enum(upper, what),
         f"extern const double {name}_parameters[{upper}_PARAMETERS];\n",
+        _remark(*_about_instance(name, steppers)) + instance_type(name, inputs, steppers),
+        _remark("The robot as it was exported, with no efforts.")
+        + named("void arm_start(arm_instance *self);\n", name),
     ]
     if what.mechanism.actuated:
         title = _remark("Generalised forces of drive efforts: f = B tau.")
         parts.append(f"{title}void {name}_generalised(const double *tau, double *f);\n")
-    parts += [_documented(each, function) for each, function in zip(what.functions, written, strict=True)]
+    parts += [_documented(each, function, what) for each, function in zip(what.functions, written, strict=True)]
+    parts += [_remark(STEP_REMARKS[each]) + step_prototype(name, each) for each in steppers]
     parts.append("#ifdef __cplusplus\n}\n#endif\n\n#endif\n")
     return "\n".join(part for part in parts if part)
+
+
+_LOOPS = (
+    "The robot has closed loops. forward obeys them, where the state is on them (project, assemble): M a + h = f + "
+    "J_c^T lambda with J_c a + J_c' v = 0. inverse, bias, mass_matrix and energy are those of the tree that is left "
+    "where the loops are opened."
+)
 
 
 def _guide(name: str, what: Model) -> list[str]:
@@ -180,6 +230,7 @@ def _guide(name: str, what: Model) -> list[str]:
         "Equations of motion: M(q) a + h(q, v) = f with f = B tau. SI units (m, rad, kg, s, N). Matrices are "
         "stored row by row. Coordinates have the order of the first enum below.",
         "",
+        *([_LOOPS, ""] if what.independent else []),
         "The functions allocate nothing and keep nothing between calls: any number of threads may run them, "
         f"each with a workspace of its own of {upper}_WORKSPACE doubles (it needs no initial values, and "
         "nothing in it need be kept). The arrays of one call must not overlap.",
@@ -218,11 +269,36 @@ def _enum(prefix: str, names: Sequence[str], title: str, remarks: dict[str, str]
     return f"/* {title} */\nenum {{\n{''.join(lines)}}};\n"
 
 
-def _documented(each: Exported, function: CFunction) -> str:
+def _parameter_enum(upper: str, what: Model) -> str:
+    """Where each parameter is, by the first quantity that it stands for."""
+    names = [f"{each.owner}.{each.word}" for each in what.meanings]
+    lines = [
+        f"    {upper}_P_{entry} = {k}{',' if k < len(names) - 1 else ''}\n"
+        for k, entry in enumerate(words(x.upper() for x in names))
+    ]
+    return f"/* Parameters; {upper.lower()}.c says what else each stands for. */\nenum {{\n{''.join(lines)}}};\n"
+
+
+def _about_instance(name: str, steppers: Sequence[str]) -> list[str]:
+    """What the structure is for."""
+    upper = name.upper()
+    text = (
+        f"A robot with its own parameters and workspace: after {name}_start(&robot) change "
+        f"robot.parameters[{upper}_P_...], and give the functions robot.workspace and robot.parameters."
+    )
+    more = "Steps in time take the efforts of robot.effort or robot.tau, and robot.force beside them."
+    return [text, more] if steppers else [text]
+
+
+def _documented(each: Exported, function: CFunction, what: Model) -> str:
     signature = each.signature
     shape = f" = {' x '.join(map(str, each.shape))}" if len(each.shape) > 1 else ""
     lines = [signature.meaning]
     lines += [f"- {x}[{each.program.size}]: {MEANINGS[x]}" for x in signature.inputs]
-    lines.append(f"- {signature.output}[{prod(each.shape)}{shape}]: {MEANINGS[signature.output]} (output)")
+    lines.append(f"- {signature.output}[{prod(each.shape)}{shape}]: {signature.says} (output)")
     lines.append(f"- workspace[{max(1, function.workspace)}], parameters: see above")
+    if signature.newton:
+        lines.append("- returns the number of Newton steps, or -1 where the loops could not be closed")
+    if signature.name == "assemble":
+        lines.append(f"- independent: {', '.join(what.independent)}")
     return _remark(*lines) + function.prototype + ";\n"

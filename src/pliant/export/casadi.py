@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from difflib import get_close_matches
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,10 +16,10 @@ from pliant.engine.trace.roller import whole
 from pliant.engine.trace.tape import FUNCTIONS as ON_TAPE
 from pliant.engine.trace.tape import STUMPFF, Node, live
 from pliant.errors import did_you_mean
-from pliant.export.functions import FUNCTIONS, GRAVITY, Exported, constants_of, model, target
+from pliant.export.functions import GRAVITY, Exported, constants_of, model, target
 from pliant.export.programs import POSE, with_own_frames
+from pliant.export.signatures import FUNCTIONS, Signature, signature
 from pliant.files import written
-from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.model.description.derived_links import pieces_of, place_along
 from pliant.spatial.scalars import STUMPFF_FAR, stumpff_far, stumpff_near
 
@@ -38,15 +38,10 @@ class StrainPlace(NamedTuple):
     z: float = 0.0
 
 
-CLOSURES = {
-    "closure": ("q", 0, "gaps"),
-    "closure_rate": ("qv", 1, "rates"),
-    "closure_acceleration": ("qva", 2, "accelerations"),
-    "closure_jacobian": ("q", 1, "J"),
-}
-"""Inputs, level (gaps, rates or accelerations) and output of the functions of closed loops."""
-FURTHER = (*CLOSURES, "strain", "deflection")
+FURTHER = ("strain", "deflection")
 """Functions that only CasADi has, beside those of generate_c."""
+ITERATED = 20
+"""Newton steps of assemble and project: they are a fixed number, so that the result can be differentiated."""
 
 
 def casadi_function(
@@ -59,9 +54,8 @@ def casadi_function(
 ) -> Any:
     """One function of an arm as a casadi.Function.
 
-    function    forward, inverse, bias, mass_matrix, energy, pose, jacobian: see generate_c
-                closure(q), closure_rate(q, v), closure_acceleration(q, v, a): gaps of closed loops, their rates J v,
-                their accelerations J a + J' v; closure_jacobian(q): J (rows, n)
+    function    forward, inverse, efforts, reactions, forward_by_q, ...: see generate_c. Of trees closure, closure_rate,
+                closure_acceleration and closure_jacobian have no rows.
                 strain(q): u' - y u_y'' - z u_z'' at places of beams
                 deflection(q): how far bending moves frames on their own links, link axes (3, frames)
     frames      of pose, jacobian and deflection
@@ -70,17 +64,18 @@ def casadi_function(
                 the robot's values; of the functions of generate_c
 
     Inputs and outputs are named as in generate_c: forward(q, v, f) -> a. A mass matrix is (n, n), poses are (12,
-    frames), Jacobians (6 frames, n). With closed loops forward obeys them; all else is of the open tree, as the methods
-    of Dynamics are: M a + h = B tau + J^T lambda with J of closure_jacobian. Without loops closures have no rows.
+    frames), Jacobians (6 frames, n), wrenches (6, joints), derivatives (numbers of the function, columns). With closed
+    loops forward obeys them; inverse, bias, mass_matrix and energy are of the open tree, as the methods of Dynamics:
+    M a + h = B tau + J^T lambda with J of closure_jacobian. assemble and project take a fixed number of Newton steps.
     """
     if function not in FURTHER:
-        _require_known(function)
-        what = model(arm, (function,), frames, unroll=True, of_open_tree=function != "forward")
+        wanted = signature(function, FURTHER)
+        if wanted.needs == "loops" and wanted.name.startswith("closure") and not arm.loops.rows:
+            return _without_rows(arm, wanted)
+        what = model(arm, (function,), frames, flat=True)
         return _function(what.functions[0], what.parameters, parameters)
     if parameters:
         raise ValueError(f"parameters=True: the constants of '{function}' are numbers in it; {_offered(FUNCTIONS)}")
-    if function in CLOSURES:
-        return _closure(arm, function)
     if function == "strain":
         return _strain(arm, [StrainPlace(*place) for place in strains])
     return _deflection(arm, (frames,) if isinstance(frames, str) else tuple(frames))
@@ -110,14 +105,6 @@ def casadi_package() -> Any:
     return casadi
 
 
-def _require_known(function: str) -> None:
-    every = (*FUNCTIONS, *FURTHER)
-    if function not in every:
-        close = get_close_matches(str(function), every, n=1)
-        hint = f" did you mean '{close[0]}'?" if close else ""
-        raise ValueError(f"there is no function '{function}' to export;{hint} choose from {', '.join(every)}")
-
-
 def _offered(names: Sequence[str]) -> str:
     return f"those of {', '.join(names)} can be an input"
 
@@ -128,15 +115,36 @@ def _offered(names: Sequence[str]) -> str:
 def _function(each: Exported, held: Sequence[float], with_parameters: bool) -> Any:
     """An exported function as a casadi.Function; its constants as numbers, or as a last input."""
     ca = casadi_package()
-    signature = each.signature
-    arrays = {name: ca.SX.sym(name, each.program.size) for name in signature.inputs}
+    own = each.signature
+    arrays = {name: ca.SX.sym(name, each.program.size) for name in own.inputs}
     values = ca.SX.sym("parameters", len(held))
     constants = ca.vertsplit(values) if with_parameters else list(held)
-    out = _shaped(ca, _replayed(ca, each.program, arrays, constants), each)
+    found = _replayed(ca, each.program, arrays, constants)
     inputs, names = list(arrays.values()), list(arrays)
     if with_parameters:
         inputs, names = [*inputs, values], [*names, "parameters"]
-    return ca.Function(signature.name, inputs, [out], names, [signature.output])
+    if not own.newton:
+        return ca.Function(own.name, inputs, [_shaped(ca, found, each)], names, [own.output])
+    return _iterated(ca, each, ca.Function("step", inputs, [found]), inputs, names)
+
+
+def _iterated(ca: Any, each: Exported, step: Any, inputs: list[Any], names: list[str]) -> Any:
+    """Newton steps one after the other; rates are put along the loops by the last of them."""
+    n, rates = each.program.size, each.signature.inputs[1:]
+    given = [ca.MX.sym(name, each_input.numel()) for name, each_input in zip(names, inputs, strict=True)]
+    q, *others = given
+    for _ in range(ITERATED):
+        q = step(q, *others)[:n]
+    out = ca.vertcat(q, step(q, *others)[n : 2 * n]) if rates else q
+    return ca.Function(each.name, given, [out], names, [each.signature.output])
+
+
+def _without_rows(arm: Dynamics, wanted: Signature) -> Any:
+    """A function of the closures of a robot that has none."""
+    ca = casadi_package()
+    inputs = [ca.SX.sym(name, arm.size) for name in wanted.inputs]
+    out = ca.SX.zeros(0, arm.size if len(wanted.shape) > 1 else 1)
+    return ca.Function(wanted.name, inputs, [out], list(wanted.inputs), [wanted.output])
 
 
 def _replayed(ca: Any, program: RolledProgram, arrays: dict[str, Any], constants: Sequence[Any]) -> Any:
@@ -188,16 +196,10 @@ def _applied(ca: Any, op: str, a: Any, b: Any) -> Any:
 
 def _shaped(ca: Any, out: Any, each: Exported) -> Any:
     """CasADi stores by columns: rows of a matrix come first as columns."""
-    match each.signature.output:
-        case "M":
-            return ca.reshape(out, *each.shape).T
-        case "poses":
-            return ca.reshape(out, 12, each.shape[0])
-        case "J":
-            frames, rows, n = each.shape
-            return ca.reshape(out, n, frames * rows).T
-        case _:
-            return out
+    *rows, columns = each.shape
+    if each.signature.output in ("poses", "wrenches"):
+        return ca.reshape(out, columns, rows[0])
+    return ca.reshape(out, columns, prod(rows)).T if rows else out
 
 
 # ---- functions that only CasADi has
@@ -206,25 +208,6 @@ def _shaped(ca: Any, out: Any, each: Exported) -> Any:
 def _traced(ca: Any, traced: Traced, **arrays: Any) -> Any:
     """A traced function of the engine on symbols of CasADi."""
     return _replayed(ca, whole(*traced), arrays, constants_of(traced.carrier))
-
-
-def _closure(arm: Dynamics, function: str) -> Any:
-    """Levels of the closures; a tree has none, and functions without rows."""
-    ca = casadi_package()
-    n, loops = arm.size, arm.loops
-    rows = len(loops.rows)
-    takes, level, name = CLOSURES[function]
-    if not isinstance(loops, DenseLoops):
-        inputs = {each: ca.SX.sym(each, n) for each in takes}
-        out = ca.SX.zeros(0, n if name == "J" else 1)
-    else:
-        inputs = {each: ca.SX.sym(each, n) for each in ("qv" if name == "J" else takes)}
-        state = {each: inputs.get(each, ca.SX.zeros(n)) for each in "qva"}
-        every = _traced(ca, loops.constraints.levels, **state)
-        out = every[level * rows : (level + 1) * rows]
-        # rates of the gaps are linear in those of the coordinates
-        out = ca.jacobian(out, inputs["v"]) if name == "J" else out
-    return ca.Function(function, [inputs[each] for each in takes], [out], list(takes), [name])
 
 
 def _strain(arm: Dynamics, places: Sequence[StrainPlace]) -> Any:

@@ -15,7 +15,7 @@ from pliant.drives.drive import DriveLaw, Tick
 from pliant.drives.extended_filter import ExtendedFilterLaw
 from pliant.drives.regulated import ObserverLaw
 from pliant.drives.sampled import SampledLaw
-from pliant.engine.compile.c_code import c_function, comment, number, stumpff_function, table
+from pliant.engine.compile.c_code import RESTRICT_DEFINED, c_function, comment, number, stumpff_function, table
 from pliant.engine.compile.statements import functions_used, stumpff_used
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.roller import one_kernel
@@ -119,14 +119,14 @@ def _source(name: str, law: SampledLaw, tick: _Tick, robot: str) -> str:
     tape = Tape()
     given = [[tape.symbol(Address(key, "own", k)) for k in range(size)] for key, size in sizes.items()]
     program = one_kernel("tick", tuple(sizes), tape, list(tick.text(*given)), [], max(sizes.values()))
-    written = c_function(program, f"{name}_computed", tuple(sizes), "result", defaults="")
+    written = c_function(program, f"{name}_computed", tuple(sizes), "result", defaults="", private=True)
     kernels = [kernel for each in program.passes for kernel in each.kernels]
     used = functions_used(kernels)
     count, efforts = len(tick.states), program.outputs - len(tick.states)
     upper = name.upper()
     parts = [
         f"/* {_title(name, 'c', robot)} See {name}.h. */\n",
-        f'#include "{name}.h"\n\n#include <math.h>\n#include <stddef.h>\n',
+        f'#include "{name}.h"\n\n#include <math.h>\n#include <stddef.h>\n\n{RESTRICT_DEFINED}',
         table(
             f"static const double {name}_gains[{sizes['gains']}]",
             [number(x) if np.isfinite(x) else "HUGE_VAL" for x in law.gains_in_code],
@@ -134,7 +134,7 @@ def _source(name: str, law: SampledLaw, tick: _Tick, robot: str) -> str:
         _start(name, [state.initial for state in law.inner.sampled_states]),
         *(text for key, text in HELPERS.items() if key in used),
         *(stumpff_function(k) for k in stumpff_used(kernels)),
-        written.text.replace(f"void {name}_computed(", f"static void {name}_computed("),
+        written.text,
         f"void {name}_tick(const double *readings, const double *reference, double *states, double *efforts)\n{{\n"
         f"    double result[{program.outputs}];\n"
         f"    double workspace[{max(written.workspace, 1)}];\n"

@@ -1,4 +1,4 @@
-"""What can be exported: each function as a program on the robot's tape, with its arguments in words.
+"""A robot ready for export: each wanted function as a program, the parameters that all of them read, names.
 
 A program is one kernel for the whole robot while that is short, else a loop over the links with a kernel for
 each class of them. Names of a robot become identifiers, and files are checked before anything is computed.
@@ -6,34 +6,59 @@ each class of them. Names of a robot become identifiers, and files are checked b
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.algorithm import Carrier, Traced
+from pliant.algorithm import Algorithm, Carrier, PassAlgorithm
 from pliant.engine.compile.statements import is_whole
 from pliant.engine.trace.program import Kernel, RolledProgram
 from pliant.engine.trace.roller import rolled, whole
 from pliant.engine.trace.structure import Slot, split_tree, structure_key
+from pliant.export.algorithms import (
+    CompositeMass,
+    GapAccelerations,
+    GapRates,
+    Gaps,
+    InOrder,
+    Multipliers,
+    NewtonStep,
+    Transmitted,
+)
 from pliant.export.programs import (
     BIAS,
     ENERGIES,
     POSE,
     TWIST,
     Resting,
-    composite_mass,
+    entries,
     pairs,
     program_of,
-    summed,
     unit_tangents,
     with_frames,
     with_marks,
 )
+from pliant.export.signatures import (
+    ALL,
+    DERIVATIVES,
+    DYNAMICS,
+    FUNCTIONS,
+    PARAMETERS,
+    SIGNATURES,
+    Signature,
+    known,
+    signature,
+)
 from pliant.files import write_generated
+from pliant.formulations.loops.algorithms import LoopForward, LoopInverse
+from pliant.formulations.loops.cuts import Plan, preferences
+from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.recursive.recursions import INVERSE
 from pliant.model.description.actuators import refuse_lines
 from pliant.tree.tree import Tree
@@ -105,52 +130,16 @@ def write(path: Path, text: str) -> None:
     write_generated(path, text, newline="\n")
 
 
-# ---- what can be exported
+# ---- a robot ready for export
 
 UNROLL_MATRIX_BELOW = 200
-"""The same for matrices, in pairs of a coordinate and a link below it: about 60 operations each."""
+"""Pairs of a coordinate and a link below it up to which a matrix is one kernel: about 60 operations each."""
 
 GRAVITY = 3
 """The parameters begin with the vector of gravity; the constants of the links follow."""
 
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """A function in words: its inputs, its output, and what they mean."""
-
-    name: str
-    inputs: tuple[str, ...]
-    output: str
-    meaning: str
-    per_frame: int = 0
-
-
-MEANINGS = {
-    "q": "coordinates",
-    "v": "their rates",
-    "a": "accelerations",
-    "f": "generalised forces; of drive efforts tau: f = B tau",
-    "h": "generalised forces that hold the robot at a = 0",
-    "M": "mass matrix, row by row",
-    "energies": "kinetic, strain, gravity (J)",
-    "poses": "for each frame its position (3, m), then its rotation matrix (9, row by row), base frame",
-    "J": "for each frame 6 rows (linear, then angular velocity, base axes) with one column per coordinate",
-}
-SIGNATURES = {
-    each.name: each
-    for each in (
-        Signature("forward", ("q", "v", "f"), "a", "Forward dynamics: accelerations by articulated bodies."),
-        Signature("inverse", ("q", "v", "a"), "f", "Inverse dynamics: forces for given accelerations."),
-        Signature("bias", ("q", "v"), "h", "Everything in the equations of motion but M a."),
-        Signature("mass_matrix", ("q",), "M", "Mass matrix M(q)."),
-        Signature("energy", ("q", "v"), "energies", "Kinetic energy, strain energy, potential of gravity."),
-        Signature("pose", ("q",), "poses", "Where the frames of the deformed robot are.", 12),
-        Signature("jacobian", ("q",), "J", "Velocities of the frames per unit rate of each coordinate.", 6),
-    )
-}
-FUNCTIONS = tuple(SIGNATURES)
-DYNAMICS = ("forward", "inverse", "bias", "mass_matrix")
-"""What every method has."""
+OF_PARAMETERS = ("gravity", "constants")
+"""What parameters are on a tape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +172,11 @@ class Meaning(NamedTuple):
     uses: tuple[str, ...]
     is_read: bool
 
+    @property
+    def word(self) -> str:
+        """The first quantity that it stands for; numbers of a body's stations have no names of their own."""
+        return self.uses[0] if self.uses else "constant"
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -193,6 +187,9 @@ class Model:
     tree: Tree
     functions: tuple[Exported, ...]
     frames: tuple[str, ...]
+    joints: tuple[str, ...]
+    rows: tuple[str, ...]
+    independent: tuple[str, ...]
     parameters: tuple[float, ...]
     meanings: tuple[Meaning, ...]
     structure: str
@@ -204,83 +201,270 @@ def model(
     frames: Sequence[str] = ("tip",),
     *,
     unroll: bool | None = None,
+    flat: bool = False,
     marks: bool = False,
-    of_open_tree: bool = False,
 ) -> Model:
-    """Trace the wanted functions of an arm; ``unroll`` forces whole programs (True) or loops (False).
+    """Trace the wanted functions of an arm; ``unroll`` forces whole programs (True) or loops over links (False).
 
-    ``marks`` leaves a symbol in the array MARK on the tape where a step of a pass begins, for listings. With
-    ``of_open_tree`` loops are left open, as ``arm.forces`` and ``arm.mass_matrix`` leave them.
+    flat   every function is one kernel, derivatives too
+    marks  a symbol in the array MARK on the tape says where a step of a pass begins, for listings
     """
     refuse_lines(arm.robot, "exported code does not know: export a copy of the robot without them")
-    if arm.loops.rows and not of_open_tree:
-        return _one_carrier(arm, ("forward",), functions, "has closed loops", arm.loops.traced_forward())
-    if arm.traced("inverse").carrier is not arm.tree:
-        return _one_carrier(arm, DYNAMICS, functions, f"is computed by method '{arm.method.name}'")
-    functions, frames = _known(functions), tuple(dict.fromkeys(_listed(frames)))
-    wants_frames = any(SIGNATURES[name].per_frame for name in functions)
-    if wants_frames and not frames:
+    wanted = known(functions_of(arm, functions))
+    for each in wanted:
+        refused = why_not(arm, each)
+        if refused:
+            raise ValueError(refused)
+    asked = tuple(dict.fromkeys(_listed(frames))) if any(each.per_frame for each in wanted) else None
+    if asked is not None and not asked:
         raise ValueError(f"frames is empty; a pose or a Jacobian needs one of {', '.join(arm.frames)}")
-    used = frames if wants_frames else ()
-    tree = with_frames(arm, used)
-    uses = _all_uses(tree)
-    exported = tuple(_exported(name, arm, tree, used, unroll, marks) for name in functions)
-    read = frozenset().union(*(_parameters_read(each.program) for each in exported))
-    return Model(
-        name=arm.robot.name,
-        mechanism=arm.mechanism,
-        tree=tree,
-        functions=exported,
-        frames=used,
-        parameters=parameters(arm, used, of_open_tree=True),
-        meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(uses)),
-        structure=structure_key(tree)[:16],
-    )
-
-
-def _one_carrier(
-    arm: Dynamics, offered: tuple[str, ...], functions: Sequence[str], why: str, forward: Traced | None = None
-) -> Model:
-    """Functions over constants that are not those of the robot's own tree: of loops, or of another method."""
-    wanted = offered if tuple(functions) == FUNCTIONS else _known(functions)
-    others = [name for name in wanted if name not in offered]
-    if others:
-        names = ", ".join(f"'{loop.name}'" for loop in arm.robot.loops)
-        why += f" ({names})" if names else ""
-        hint = "" if names else "; method 'recursive' exports all functions"
-        raise ValueError(
-            f"robot '{arm.robot.name}' {why}; of such a robot {_quoted(offered)} can be exported, "
-            f"not {', '.join(others)}{hint}"
-        )
-    carrier = (forward or arm.traced("inverse")).carrier
-    exported = tuple(Exported(SIGNATURES[name], *_of_method(name, arm, forward)) for name in wanted)
+    maker = _Maker(arm, asked or (), True if flat else unroll, flat, marks)
+    exported = tuple(maker.exported(each) for each in wanted)
     read = frozenset().union(*(_parameters_read(each.program) for each in exported))
     return Model(
         name=arm.robot.name,
         mechanism=arm.mechanism,
         tree=arm.tree,
         functions=exported,
-        frames=(),
-        parameters=constants_of(carrier),
-        meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(_all_uses(carrier))),
-        structure=structure_key(carrier)[:16],
+        frames=maker.frames,
+        joints=maker.joint_names if any("joints" in each.shape for each in wanted) else (),
+        rows=arm.loops.rows if any(each.needs == "loops" for each in wanted) else (),
+        independent=arm.independent if arm.loops.rows else (),
+        parameters=constants_of(maker.framed),
+        meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(_all_uses(maker.framed))),
+        structure=maker.structure(exported),
     )
 
 
-def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
+def sized(arm: Dynamics, functions: Sequence[str], frames: Sequence[str]) -> list[tuple[Signature, tuple[int, ...]]]:
+    """The wanted functions with the shapes of their outputs; nothing is traced."""
+    wanted = known(functions_of(arm, functions))
+    asked = tuple(dict.fromkeys(_listed(frames))) if any(each.per_frame for each in wanted) else ()
+    sizes = _Maker(arm, asked, unroll=None, flat=False, marks=False).sizes
+    return [(each, each.sized(sizes)) for each in wanted]
 
 
-def _of_method(name: str, arm: Dynamics, forward: Traced | None) -> tuple[RolledProgram, tuple[int, ...]]:
-    """A function that every method has, as one kernel, and the shape of its output."""
-    if name == "forward":
-        return whole(*(forward or arm.traced("forward"))), (arm.size,)
-    inverse, carrier = arm.traced("inverse")
-    if name == "mass_matrix":
-        return unit_tangents(inverse, carrier, "a", "mass_matrix"), (arm.size, arm.size)
-    if name == "bias":
-        return whole(Resting("bias", ("q", "v"), (), "", inverse), carrier), (arm.size,)
-    return whole(inverse, carrier), (arm.size,)
+def functions_of(arm: Dynamics, functions: Sequence[str]) -> tuple[str, ...]:
+    """The wanted functions, where ``all`` stands for every one that a robot has."""
+    wanted = _listed(functions)
+    if ALL in wanted:
+        return tuple(name for name in (*SIGNATURES, *DERIVATIVES) if not why_not(arm, signature(name)))
+    if tuple(wanted) == FUNCTIONS:
+        return tuple(name for name in FUNCTIONS if not why_not(arm, SIGNATURES[name]))
+    return tuple(wanted)
+
+
+def why_not(arm: Dynamics, wanted: Signature) -> str:
+    """Why a function of a robot cannot be exported; empty where it can."""
+    robot = f"robot '{arm.robot.name}'"
+    if not is_own(arm) and wanted.base not in DYNAMICS:
+        offered = ", ".join(f"'{name}'" for name in DYNAMICS)
+        return (
+            f"{robot} is computed by method '{arm.method.name}'; of such a robot {offered} can be exported, "
+            f"not {wanted.name}; method 'recursive' exports all functions"
+        )
+    if wanted.needs == "loops" and not arm.loops.rows:
+        return f"{robot} has no closed loops, so there is no {wanted.name} of it"
+    if wanted.needs == "traced inverse" and not (arm.loops.inverse_is_traced and arm.inputs):
+        why = "has no drives"
+        if arm.inputs:
+            why = (
+                "has motors that also bend links (pinned shapes), redundant drives, many coordinates or method 'dense'"
+            )
+        return f"{robot} {why}, so that {wanted.name} has no code of its own; export inverse or forward instead"
+    return ""
+
+
+class _Maker:
+    """Programs of one robot, all on the constants of one tree."""
+
+    def __init__(self, arm: Dynamics, frames: tuple[str, ...], unroll: bool | None, flat: bool, marks: bool) -> None:
+        self.arm, self.frames, self.unroll, self.flat, self.marks = arm, frames, unroll, flat, marks
+        self.closed = bool(arm.loops.rows)
+        self.order = tuple(range(arm.size))
+        self.tree = carrier_of(arm)
+        if isinstance(arm.loops, DenseLoops):
+            self.order = arm.loops.constraints.order
+        self.own = is_own(arm)
+        self.framed: Any = with_frames(arm, frames, self.tree) if self.own else self.tree
+
+    @cached_property
+    def joints(self) -> dict[str, int]:
+        """Joints whose reactions are given: of each the number of its link; what has no joint has a link's name."""
+        found: dict[str, int] = {}
+        if self.own:
+            for i, link in enumerate(self.tree.links):
+                if link.joint or link.body.mass:
+                    found.setdefault(link.joint or link.name, i)
+        return found
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        return tuple(self.joints)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What names in shapes stand for."""
+        n, inputs = self.arm.size, len(self.arm.inputs)
+        counts = {"frames": len(self.frames), "rows": len(self.arm.loops.rows), "joints": len(self.joints)}
+        return {"n": n, "2 n": 2 * n, "inputs + n": inputs + n, "p": len(constants_of(self.framed)), **counts}
+
+    def structure(self, exported: Sequence[Exported]) -> str:
+        """A digest of all that decides the code but for the parameters."""
+        parts = [structure_key(self.framed)]
+        if self.closed:
+            parts.append(self.arm.loops.traced_forward().algorithm.name)
+        if any("joints" in each.signature.shape for each in exported):
+            parts.append(self._source("reactions")[0].name)
+        return parts[0][:16] if len(parts) == 1 else hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
+
+    # ---- one function
+
+    def exported(self, wanted: Signature) -> Exported:
+        """A function as a program."""
+        shape, n = wanted.sized(self.sizes), self.arm.size
+        if wanted.seed:
+            return Exported(wanted, self._derivative(*self._source(wanted.base), wanted), shape)
+        if wanted.name == "closure_jacobian":
+            return Exported(wanted, unit_tangents(*self._source("closure_rate"), entries("v", n), wanted.name), shape)
+        if wanted.name in ("mass_matrix", "jacobian"):
+            return Exported(wanted, self._matrix(wanted.name), shape)
+        algorithm, carrier = self._source(wanted.name)
+        program = program_of(algorithm, carrier, self.unroll)
+        if wanted.name == "energy":
+            if not is_whole(program):
+                return Exported(wanted, program, shape, summed=True)
+            program = whole(InOrder.of(algorithm, self.order, parts=3), carrier)
+        return Exported(wanted, program, shape)
+
+    def _matrix(self, name: str) -> RolledProgram:
+        """Mass matrix or Jacobian: one kernel where that is short, else a direction at a time."""
+        n, tree, framed = self.arm.size, self.tree, self.framed
+        if not self.own:
+            return unit_tangents(*self._source("inverse"), entries("a", n), name)
+        # damping that couples links leaves no loop over them
+        short = tree.drag is not None or self.closed
+        short = short or (pairs(tree) <= UNROLL_MATRIX_BELOW if self.unroll is None else self.unroll)
+        if name == "mass_matrix":
+            return whole(*self._source(name)) if short else rolled(INVERSE, tree, ("a",))
+        if not short:
+            return rolled(TWIST, framed, ("v",))
+        return unit_tangents(self._placed(TWIST, vector=False), framed, entries("v", n), name)
+
+    def _derivative(self, algorithm: Algorithm, carrier: Any, wanted: Signature) -> RolledProgram:
+        if wanted.base == "energy":
+            algorithm = InOrder.of(algorithm, self.order, parts=3)
+        seed, of_parameters = wanted.seed, wanted.seed == PARAMETERS
+        if not self.flat:
+            seeds = OF_PARAMETERS if of_parameters else (seed,)
+            return program_of(algorithm, carrier, True if of_parameters else self.unroll, seeds)
+        count = len(constants_of(self.framed)) - GRAVITY
+        gravity = [each._replace(role="") for each in entries("gravity", GRAVITY)]
+        by = [*gravity, *entries("constants", count)] if of_parameters else entries(seed, self.arm.size)
+        return unit_tangents(algorithm, carrier, by, wanted.name)
+
+    def _source(self, name: str) -> tuple[Algorithm, Any]:
+        """The algorithm of a function, and the tree that it is of."""
+        arm = self.arm
+        if name == "forward":
+            forward = arm.loops.traced_forward() if self.closed else arm.traced("forward")
+            return self._marked(forward.algorithm), forward.carrier
+        if name == "efforts":
+            return self._marked(self._efforts), self.tree
+        if not self.own:
+            inverse = arm.traced("inverse")
+            resting = Resting("bias", ("q", "v"), (), "", inverse.algorithm)
+            return (resting if name == "bias" else inverse.algorithm), inverse.carrier
+        if name in ("inverse", "bias", "energy", "pose"):
+            inner: Algorithm = {"inverse": INVERSE, "bias": BIAS, "energy": ENERGIES, "pose": POSE}[name]
+            if name == "inverse" and not self.closed:
+                inner = arm.traced("inverse").algorithm
+            placed = self._placed(self._marked(inner), vector=name in ("inverse", "bias"))
+            return placed, self.framed if name == "pose" else self.tree
+        return self._whole(name), self.tree
+
+    def _whole(self, name: str) -> Algorithm:
+        """An algorithm that has no passes over the links."""
+        if name == "mass_matrix":
+            return CompositeMass.of(self.order, ())
+        if name == "reactions":
+            axes = ((i, self.tree.links[i].R_DB.tolist()) for i in self.joints.values())
+            joints = tuple((i, tuple(map(tuple, R))) for i, R in axes)
+            closing = self._multipliers if self.closed else None
+            return Transmitted.of(self.order, self._closures, joints=joints, closing=closing)
+        if name == "multipliers":
+            return self._multipliers
+        if name in ("assemble", "project"):
+            return self._newton(name)
+        rows = {"closure": Gaps, "closure_rate": GapRates, "closure_acceleration": GapAccelerations}
+        return rows[name].of(self.order, self._closures)
+
+    @property
+    def _loops(self) -> DenseLoops:
+        assert isinstance(self.arm.loops, DenseLoops)
+        return self.arm.loops
+
+    @property
+    def _closures(self) -> tuple[Any, ...]:
+        return self._loops.constraints.closures if self.closed else ()
+
+    @property
+    def _multipliers(self) -> Multipliers:
+        loops = self._loops
+        return Multipliers.of(
+            self.order,
+            self._closures,
+            used=tuple(loops.coordinates.selection.kept),
+            row=tuple(loops.constraints.row_scale.tolist()),
+            column=tuple(loops.column_scale.tolist()),
+        )
+
+    def _newton(self, name: str) -> Algorithm:
+        loops, weights = self._loops, preferences(self.arm.mechanism) ** 2
+        if name == "assemble":
+            weights[[self.arm.names.index(each) for each in self.arm.independent]] = 0.0
+        step = NewtonStep.of(
+            self.order,
+            self._closures,
+            kept=loops.closures(loops.coordinates.selection.kept),
+            weights=tuple(weights.tolist()),
+            scale=tuple(loops.constraints.row_scale.tolist()),
+        )
+        return replace(step, inputs=SIGNATURES[name].inputs)
+
+    @property
+    def _efforts(self) -> Algorithm:
+        """Inverse dynamics of the drives on the tree of the other functions."""
+        driven = tuple(self.arm.names.index(name) for name in self.arm.inputs)
+        if self.closed:
+            return self.arm.loops.traced_forward(driven).algorithm
+        return LoopInverse.of(self.order, (), plan=Plan(), driven=driven, forces=True, pivots=False)
+
+    def _placed(self, algorithm: Algorithm, *, vector: bool) -> Algorithm:
+        """An algorithm of the tree in the order of the robot's coordinates."""
+        return InOrder.of(algorithm, self.order, vector=vector) if self.closed else algorithm
+
+    def _marked(self, algorithm: Algorithm) -> Algorithm:
+        """An algorithm that tells its steps where listings ask for it."""
+        if self.marks and isinstance(algorithm, PassAlgorithm):
+            return with_marks(algorithm)
+        return (
+            replace(algorithm, marks=True)
+            if self.marks and isinstance(algorithm, LoopForward | LoopInverse)
+            else algorithm
+        )
+
+
+def is_own(arm: Dynamics) -> bool:
+    """Whether a robot is computed on the tree of its links, or on what another method makes of it."""
+    return arm.traced("inverse").carrier is arm.tree
+
+
+def carrier_of(arm: Dynamics) -> Any:
+    """What carries the constants of all exported functions: the tree, the merged one of loops, or a method's own."""
+    if isinstance(arm.loops, DenseLoops):
+        return arm.loops.constraints.tree
+    return arm.traced("inverse").carrier
 
 
 def _all_uses(tree: Carrier) -> list[tuple[str, tuple[str, ...]]]:
@@ -299,16 +483,13 @@ def constants_of(tree: Carrier) -> tuple[float, ...]:
     )
 
 
-def parameters(arm: Dynamics, frames: Sequence[str] = (), *, of_open_tree: bool = False) -> tuple[float, ...]:
+def parameters(arm: Dynamics, frames: Sequence[str] = ()) -> tuple[float, ...]:
     """Gravity and the constants of the links, then those of frames: the parameters of exported functions.
 
-    Frames have constants where pose or jacobian is exported. Of a robot with loops, ``of_open_tree`` gives those of the
-    functions that leave the loops open (all CasADi functions but forward).
+    Frames have constants where pose or jacobian is exported.
     """
-    if arm.loops.rows and not of_open_tree:
-        return constants_of(arm.loops.traced_forward().carrier)
-    carrier = arm.traced("inverse").carrier
-    return constants_of(with_frames(arm, _listed(frames)) if carrier is arm.tree else carrier)
+    carrier = carrier_of(arm)
+    return constants_of(with_frames(arm, _listed(frames), carrier) if is_own(arm) else carrier)
 
 
 def version() -> str:
@@ -318,22 +499,6 @@ def version() -> str:
 
 def _listed(names: Sequence[str]) -> Sequence[str]:
     return (names,) if isinstance(names, str) else names
-
-
-def _known(functions: Sequence[str]) -> tuple[str, ...]:
-    """The names without repetition, refused if there is no such function."""
-    from difflib import get_close_matches
-
-    wanted = tuple(dict.fromkeys(_listed(functions)))
-    for name in wanted:
-        if name not in SIGNATURES:
-            close = get_close_matches(str(name), SIGNATURES, n=1)
-            hint = f" did you mean '{close[0]}'?" if close else ""
-            known = ", ".join(SIGNATURES)
-            raise ValueError(f"there is no function '{name}' to export;{hint} choose from {known}")
-    if not wanted:
-        raise ValueError(f"functions is empty; choose from {', '.join(SIGNATURES)}")
-    return wanted
 
 
 def _parameters_read(program: RolledProgram) -> set[int]:
@@ -368,36 +533,3 @@ def _uses(pattern: Any, count: int) -> list[tuple[str, ...]]:
 
     walk("", pattern)
     return [tuple(names) for names in found]
-
-
-def _exported(
-    name: str,
-    arm: Dynamics,
-    marked: Tree,
-    frames: Sequence[str],
-    unroll: bool | None,
-    marks: bool,
-) -> Exported:
-    """``marked`` is the tree with its frames as links; only pose and jacobian need it."""
-    signature, tree, n = SIGNATURES[name], arm.tree, arm.size
-    if name in ("mass_matrix", "jacobian"):
-        # damping that couples links leaves no loop over them
-        short = tree.drag is not None or (pairs(tree) <= UNROLL_MATRIX_BELOW if unroll is None else unroll)
-        if name == "mass_matrix":
-            program = composite_mass(tree) if short else rolled(INVERSE, tree, ("a",))
-            return Exported(signature, program, (n, n))
-        program = unit_tangents(TWIST, marked, "v", "jacobian") if short else rolled(TWIST, marked, ("v",))
-        return Exported(signature, program, (len(frames), 6, n))
-    if name in ("forward", "inverse"):
-        algorithm = arm.traced("forward" if name == "forward" else "inverse").algorithm
-    else:
-        algorithm = {"bias": BIAS, "energy": ENERGIES, "pose": POSE}[name]
-    algorithm = with_marks(algorithm) if marks else algorithm
-    program = program_of(algorithm, marked if name == "pose" else tree, unroll)
-    if name == "pose":
-        return Exported(signature, program, (len(frames), 12))
-    if name == "energy":
-        if is_whole(program):
-            return Exported(signature, summed(program, 3), (3,))
-        return Exported(signature, program, (3,), summed=True)
-    return Exported(signature, program, (n,))

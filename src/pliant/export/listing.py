@@ -9,15 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import prod
 from typing import TYPE_CHECKING, Literal
 
 from pliant.engine.compile.languages import LANGUAGES, Style
 from pliant.engine.compile.statements import Statement, statements, stumpff_used
-from pliant.engine.trace.program import Address, Kernel
+from pliant.engine.trace.program import MARK, Address, Kernel
 from pliant.engine.trace.tape import Tape
 from pliant.export.functions import GRAVITY, Exported, Model, model, target, version, words, write
-from pliant.export.programs import MARK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,14 +29,16 @@ ENDINGS: dict[str, Language] = {".c": "c", ".py": "python", ".m": "matlab"}
 def listing(
     arm: Dynamics, function: str = "forward", *, language: Language = "c", frames: tuple[str, ...] = ("tip",)
 ) -> str:
-    """The listing of one function of an arm (forward, inverse, ...; see generate_c) in a language.
+    """The listing of one function of an arm (forward, inverse, forward_by_q, ...; see generate_c) in a language.
 
     It begins with the operator count. Inputs have the names of the coordinates, q_shoulder, and parameters
-    those of the constants of the links, upper_mass, so that the lines can be read.
+    those of the constants of the links, upper_mass, so that the lines can be read. The steps of the algorithm stand
+    above their lines, of loops those of Briot & Khalil's sequence. Of assemble and project it is one Newton step: the
+    coordinates (and rates) after it, then the gaps without units before it.
     """
     if language not in LANGUAGES:
         raise ValueError(f"language is {language!r}; it must be one of {', '.join(LANGUAGES)}")
-    what = model(arm, (function,), frames, unroll=True, marks=True)
+    what = model(arm, (function,), frames, flat=True, marks=True)
     return "\n".join([*_Listing(what, what.functions[0], LANGUAGES[language]).lines(), ""])
 
 
@@ -69,8 +69,9 @@ class _Listing:
     def lines(self) -> list[str]:
         """The whole file."""
         style, signature = self.style, self.each.signature
-        size, (body, variables) = prod(self.each.shape), self._body()
-        text = style.function(signature.name, signature.inputs, signature.output, size, body)
+        size, (body, variables) = self.each.program.outputs, self._body()
+        name = f"{signature.name}_step" if signature.newton else signature.name
+        text = style.function(name, signature.inputs, signature.output, size, body)
         entire = [line for k in stumpff_used([self.kernel]) for line in style.entire(k)]
         head = [*(style.remark(line) for line in self._head(variables)), "", *style.start]
         return [*head, *text, *entire] if style.entire_last else [*head, *entire, *text]
@@ -80,6 +81,8 @@ class _Listing:
         # several operations may stand in one line, so there are fewer variables than on the tape
         yield f"{replace(self.kernel.operations, variables=variables)}; structure {self.what.structure}."
         yield "M(q) a + h(q, v) = f; SI units. The parts are the passes over the links, base to tip or back."
+        if self.each.signature.newton:
+            yield "One Newton step: repeat it until the gaps, which come last and have no units, are rounding."
 
     def _body(self) -> tuple[list[str], int]:
         """Lines of the function, and how many variables stand between its parameters and its results."""
@@ -104,10 +107,10 @@ class _Listing:
         out += [style.assign(names[x], repr(self.what.parameters[k])) for k, x in parameters]
         out += self._sections(found)
         out += ["", style.remark("results")]
-        output, coordinates = self.each.signature.output, self.what.tree.coordinates
+        output, coordinates = self.each.signature.output, self.what.mechanism.coordinates
         for k, value in enumerate(values):
             line = style.result(output, k, value)
-            out.append(f"{line}  {style.remark(coordinates[k])}" if output in "afh" else line)
+            out.append(f"{line}  {style.remark(coordinates[k])}" if output in ("a", "f", "h") else line)
         return out, len(found)
 
     def _sections(self, found: list[Statement]) -> Iterator[str]:
@@ -129,7 +132,7 @@ class _Listing:
         addresses: list[Address] = []
         wanted: list[str] = []
         for array in self.each.signature.inputs:
-            for k, coordinate in enumerate(self.what.tree.coordinates):
+            for k, coordinate in enumerate(self.what.mechanism.coordinates):
                 addresses.append(Address(array, "own", k))
                 wanted.append(f"{array}_{coordinate}")
         for k, meaning in enumerate(self.what.meanings):
@@ -137,7 +140,7 @@ class _Listing:
             addresses.append(Address("gravity", "", k) if k < GRAVITY else constant)
             first = meaning.owner[:1]
             plain = first.isascii() and first.isalpha()
-            wanted.append(f"{'' if plain else 'p_'}{meaning.owner}_{meaning.uses[0]}")
+            wanted.append(f"{'' if plain else 'p_'}{meaning.owner}_{meaning.word}")
         return dict(zip(addresses, words(wanted), strict=True))
 
 

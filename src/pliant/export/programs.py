@@ -11,15 +11,13 @@ import numpy as np
 from pliant.algorithm import Algorithm, Carrier, Pass, PassAlgorithm, Step
 from pliant.bodies.modal_body import ModalBody
 from pliant.engine.call.evaluator import fitting_program
-from pliant.engine.trace.program import Address, RolledProgram
+from pliant.engine.trace.program import Address, RolledProgram, marking
 from pliant.engine.trace.roller import rolled, whole
-from pliant.engine.trace.structure import from_slots
 from pliant.engine.trace.tape import Tape, tangents
 from pliant.formulations.recursive.recursions import INVERSE
 from pliant.joints.fixed import Fixed
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector
-from pliant.tree.composite import mass_matrix
 from pliant.tree.kinematics import ENERGY, MOTION
 from pliant.tree.link import LinkKind
 from pliant.tree.lowering import fixed_seat, rigid_link
@@ -28,18 +26,19 @@ from pliant.tree.tree import Tree, TreeView
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
 
-MARK = "mark"
-"""The array of symbols that nothing reads: their role says which step begins there."""
-
 
 @dataclass(frozen=True, slots=True)
 class FrameKind(LinkKind):
     """A link without inertia and coordinates that marks a frame."""
 
 
-def with_frames(arm: Dynamics, frames: Sequence[str]) -> Tree:
-    """The tree with a massless link at each frame; their constants come after those of the real links."""
-    mechanism, links = arm.mechanism, list(arm.tree.links)
+def with_frames(arm: Dynamics, frames: Sequence[str], tree: Tree | None = None) -> Tree:
+    """The tree with a massless link at each frame; their constants come after those of the real links.
+
+    tree  the robot's own, or the merged one of its loops
+    """
+    mechanism, tree = arm.mechanism, arm.tree if tree is None else tree
+    links = list(tree.links)
     nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
     for name in frames:
         try:
@@ -47,10 +46,10 @@ def with_frames(arm: Dynamics, frames: Sequence[str]) -> Tree:
         except KeyError:
             known = ", ".join(mechanism.frames)
             raise ValueError(f"robot '{mechanism.name}' has no frame '{name}'; choose from {known}") from None
-        parent, seat = arm.tree.frames[f"{mechanism.members[member].name}.{frame}"]
+        parent, seat = tree.frames[f"{mechanism.members[member].name}.{frame}"]
         marked = rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, mechanism.size)
         links.append(replace(marked, kind=FrameKind(Fixed(), 0, False)))
-    return replace(arm.tree, links=tuple(links))
+    return replace(tree, links=tuple(links))
 
 
 def with_own_frames(arm: Dynamics, frames: Sequence[str]) -> Tree:
@@ -129,9 +128,7 @@ def with_marks(algorithm: Algorithm) -> Algorithm:
 
     def marked(each: Pass) -> Pass:
         def step(view: TreeView) -> dict[str, Any]:
-            traced = [x for vector in view.inputs.values() for x in vector]
-            if traced:
-                traced[0].tape.symbol(Address(MARK, f"{each.name}: {view.name}", 0))
+            marking(view.inputs)(f"{each.name}: {view.name}")
             return each.step(view)
 
         return replace(each, step=step)
@@ -147,10 +144,11 @@ def pairs(tree: Tree) -> int:
     return sum(link.kind.coordinates * d for link, d in zip(tree.links, depth, strict=True))
 
 
-def program_of(algorithm: Algorithm, tree: Tree, unroll: bool | None) -> RolledProgram:
-    if unroll is None:
-        return fitting_program(algorithm, tree)
-    return whole(algorithm, tree) if unroll else rolled(algorithm, tree)
+def program_of(algorithm: Algorithm, tree: Tree, unroll: bool | None, seeds: tuple[str, ...] = ()) -> RolledProgram:
+    """A program as asked for; with ``seeds`` its derivative, one direction at a time."""
+    if unroll is None and algorithm.passes:
+        return fitting_program(algorithm, tree, seeds)
+    return rolled(algorithm, tree, seeds) if unroll is False and algorithm.passes else whole(algorithm, tree, seeds)
 
 
 def replaced(program: RolledProgram, tape: Tape, outputs: list[Scalar], name: str) -> RolledProgram:
@@ -160,33 +158,15 @@ def replaced(program: RolledProgram, tape: Tape, outputs: list[Scalar], name: st
     return replace(program, name=name, passes=[replace(each, kernels=[kernel])], outputs=len(outputs))
 
 
-def summed(program: RolledProgram, parts: int) -> RolledProgram:
-    """The sum over the links of a whole program's outputs."""
-    (kernel,) = program.passes[0].kernels
-    totals: list[Scalar] = [0.0] * parts
-    for i, x in enumerate(kernel.outputs):
-        totals[i % parts] = totals[i % parts] + x
-    return replaced(program, kernel.tape, totals, program.name)
-
-
-def unit_tangents(algorithm: Algorithm, tree: Carrier, seed: str, name: str) -> RolledProgram:
-    """All derivatives by one input, traced at once: what is zero or one in them costs nothing."""
+def unit_tangents(algorithm: Algorithm, tree: Carrier, seeds: Sequence[Address], name: str) -> RolledProgram:
+    """All derivatives by some inputs, traced at once: what is zero or one in them costs nothing."""
     program = whole(algorithm, tree)
     (kernel,) = program.passes[0].kernels
-    tape, n = kernel.tape, tree.size
-    columns = [tangents(kernel.outputs, {tape.symbol(Address(seed, "own", j)).index: 1.0}) for j in range(n)]
-    return replaced(program, tape, [x for row in zip(*columns) for x in row], name)
+    tape = kernel.tape
+    columns = [tangents(kernel.outputs, {tape.symbol(seed).index: 1.0}) for seed in seeds]
+    return replaced(program, tape, [x for row in zip(*columns, strict=True) for x in row], name)
 
 
-def composite_mass(tree: Tree) -> RolledProgram:
-    """The mass matrix by composite bodies: a third of the operations of seeded inverse dynamics or less."""
-    program = whole(BIAS, tree)
-    tape = Tape()
-    constants, start = [], 0
-    for s in program.patterns:
-        symbols = [tape.symbol(Address("constants", "own", start + k)) for k in range(len(s.values))]
-        constants.append(from_slots(s.pattern, symbols.__getitem__))
-        start += len(symbols)
-    q = [tape.symbol(Address("q", "own", k)) for k in range(tree.size)]
-    M = mass_matrix(tree, q, constants)
-    return replaced(program, tape, [x for row in M for x in row], "mass_matrix")
+def entries(array: str, size: int) -> list[Address]:
+    """All entries of an input of a whole program."""
+    return [Address(array, "own", k) for k in range(size)]

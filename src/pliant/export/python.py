@@ -20,7 +20,9 @@ from pliant.engine.compile.statements import (
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import FUNCTIONS as ELEMENTARY
 from pliant.engine.trace.tape import STUMPFF
-from pliant.export.functions import FUNCTIONS, GRAVITY, MEANINGS, Exported, Model, model, target, version, write
+from pliant.export.c_steps import CLOSED, EXACT, MOST_STEPS, SHORTEST
+from pliant.export.functions import GRAVITY, Exported, Model, model, target, version, write
+from pliant.export.signatures import FUNCTIONS, MEANINGS
 from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond
 
 if TYPE_CHECKING:
@@ -36,6 +38,11 @@ RETURNS = {
     "energies": "Returns (kinetic, strain, gravity) in J.",
     "poses": "Returns {frame: (position, rows of the rotation matrix)}, in the base frame.",
     "J": "Returns {frame: 6 rows}: linear, then angular velocity, base axes.",
+    "J_c": "Returns J_c as a list of rows.",
+    "solution": "Returns (efforts of the drives, accelerations of all coordinates).",
+    "wrenches": "Returns {joint: (force, moment) as 6 numbers}, in the axes of its link.",
+    "closed": "Returns coordinates with closed loops; raises ValueError where they could not be closed.",
+    "state": "Returns (q, v) on the loops; raises ValueError where they could not be closed.",
 }
 
 GUIDE = '''"""Dynamics of a robot: M(q) a + h(q, v) = f with f = B tau; SI units.
@@ -59,7 +66,7 @@ def generate_python(
 ) -> Path:
     """Write a Python module with the functions of an arm and return its path.
 
-    functions  which of them, such as "forward" and "inverse"
+    functions  which of them, such as "forward", "inverse_by_q" and "assemble"; "all": those that the robot has
     frames     frames whose kinematics are written
     unroll     True: one straight line of code; False: kernels in loops over equal links; default: what is shorter
 
@@ -110,6 +117,8 @@ def _data(what: Model) -> str:
         f"COORDINATES = {_tuple([repr(x) for x in what.tree.coordinates])}",
         f"INPUTS = {_tuple([repr(x) for x in what.mechanism.actuated])}",
         f"FRAMES = {_tuple([repr(x) for x in what.frames])}",
+        f"JOINTS = {_tuple([repr(x) for x in what.joints])}",
+        f"ROWS = {_tuple([repr(x) for x in what.rows])}",
         f"B = {_tuple([str(tuple(row)) for row in what.mechanism.B.tolist()])}",
         "PARAMETERS = (",
     ]
@@ -134,7 +143,14 @@ def _function(each: Exported, what: Model) -> str:
             for task in filter(None, stage.tasks):
                 body = "".join(f"    {line}\n" for line in _statements(each, task))
                 parts.append(f"def {_call(each, task)}:\n{body}")
-    returns = RETURNS.get(signature.output, f"Returns {signature.output}: {MEANINGS[signature.output]}.")
+    returns = RETURNS.get(signature.output, f"Returns {signature.output}: {signature.says}.")
+    if signature.seed:
+        returns = "Returns a list of rows, one for each number of the function, one column per entry that it is by."
+    if signature.newton:
+        (task,) = (task for stage in stages(each.program)[0] for task in stage.tasks if task is not None)
+        step = [f"out = [0.0]*{each.program.outputs}", *_statements(each, task), "return out"]
+        arguments = ", ".join([*signature.inputs, "gravity", "constants", "lib"])
+        parts.append(f"def _{each.name}_step({arguments}):\n" + "".join(f"    {line}\n" for line in step))
     lines = [f"def {each.name}({', '.join([*signature.inputs, 'parameters=PARAMETERS', 'lib=math'])}):"]
     lines += [f'    """{signature.meaning}', ""]
     lines += [f"    {x}: {MEANINGS[x]}" for x in signature.inputs]
@@ -175,30 +191,71 @@ def _statements(each: Exported, task: Task) -> list[str]:
 
 
 def _body(each: Exported, what: Model) -> list[str]:
-    program, n = each.program, each.program.size
+    program = each.program
     lines = [f"gravity, constants = parameters[:{GRAVITY}], parameters[{GRAVITY}:]"]
     once, each_direction = stages(program)
+    if each.signature.newton:
+        return [*lines, *_iterated(each)]
     if each.is_whole:
-        (task,) = (task for stage in once for task in stage.tasks if task is not None)
-        return [*lines, f"out = [0.0]*{program.outputs}", *_statements(each, task), *_returned(each, what)]
+        values = [line for stage in once for task in stage.tasks if task for line in _statements(each, task)]
+        if not program.seeds:
+            return [*lines, f"out = [0.0]*{program.outputs}", *values, *_returned(each, what)]
+        moving = [line for stage in each_direction for task in stage.tasks if task for line in _statements(each, task)]
+        saved = f"saved = [0.0]*{program.saved_size}"
+        return [*lines, saved, *_directions(each, what, values, moving), *_returned(each, what)]
     lines.append(f"store = [0.0]*{program.record_size}")
     loops = [line for stage in once for line in _loop(each, stage)]
     if not program.seeds:
         count = each.shape[0] if each.summed else program.outputs
         return [*lines, f"out = [0.0]*{count}", *loops, *_returned(each, what)]
-    (seed,) = program.seeds
+    stores = f"saved, dstore = [0.0]*{program.saved_size}, [0.0]*{program.record_size}"
+    moving = [line for stage in each_direction for line in _loop(each, stage)]
+    return [*lines, stores, *_directions(each, what, loops, moving), *_returned(each, what)]
+
+
+def _directions(each: Exported, what: Model, values: Sequence[str], moving: Sequence[str]) -> list[str]:
+    """Columns of a derivative: what moves along unit directions of an input, or of the parameters."""
+    program = each.program
+    if "constants" in program.seeds:
+        seed, n = "dparameters", len(what.parameters)
+        moving = [f"dgravity, dconstants = dparameters[:{GRAVITY}], dparameters[{GRAVITY}:]", *moving]
+    else:
+        seed, n = f"d{program.seeds[0]}", program.size
     return [
-        *lines,
-        f"saved, dstore = [0.0]*{program.saved_size}, [0.0]*{program.record_size}",
         f"dout, out = [0.0]*{program.outputs}, [0.0]*{program.outputs * n}",
-        f"d{seed} = [0.0]*{n}",
-        *loops,
+        f"{seed} = [0.0]*{n}",
+        *values,
         f"for j in range({n}):",
-        f"    d{seed}[j] = 1.0",
-        *(f"    {line}" for stage in each_direction for line in _loop(each, stage)),
+        f"    {seed}[j] = 1.0",
+        *(f"    {line}" for line in moving),
         f"    out[j::{n}] = dout",
-        f"    d{seed}[j] = 0.0",
-        *_returned(each, what),
+        f"    {seed}[j] = 0.0",
+    ]
+
+
+def _iterated(each: Exported) -> list[str]:
+    """Newton's method on one state: steps that open the loops are taken by half."""
+    n, outputs, rates = each.program.size, each.program.outputs, each.signature.inputs[1:]
+    gaps = outputs - n * len(each.signature.inputs)
+    step = f"_{each.name}_step({{}}, {''.join(f'{x}, ' for x in rates)}gravity, constants, lib)"
+    largest = f"max(abs(x) for x in {{}}[{-gaps}:])"
+    result = f"return q, now[{n}:{2 * n}]" if rates else "return q"
+    return [
+        "q = list(q)",
+        f"now = {step.format('q')}",
+        f"gap = {largest.format('now')}",
+        f"for _ in range({MOST_STEPS}):",
+        "    part, left = 1.0, gap",
+        f"    while gap > {EXACT!r} and not left < gap and part > {SHORTEST!r}:",
+        "        trial = [x + part*(y - x) for x, y in zip(q, now)]",
+        f"        after = {step.format('trial')}",
+        f"        left, part = {largest.format('after')}, 0.5*part",
+        "    if not left < gap:",
+        "        break",
+        "    q, now, gap = trial, after, left",
+        f"if not gap <= {CLOSED!r}:",
+        '    raise ValueError(f"the loops stay open by {gap}")',
+        result,
     ]
 
 
@@ -214,12 +271,18 @@ def _loop(each: Exported, stage: Stage) -> list[str]:
 
 
 def _returned(each: Exported, what: Model) -> list[str]:
-    n, frames = each.program.size, len(what.frames)
-    match each.signature.output:
-        case "M":
-            return [f"return [out[i : i + {n}] for i in range(0, {n * n}, {n})]"]
+    n, frames, signature = each.program.size, len(what.frames), each.signature
+    if signature.seed or signature.output in ("M", "J_c"):
+        columns = each.shape[-1]
+        return [f"return [out[i : i + {columns}] for i in range(0, len(out), {columns})]"]
+    match signature.output:
         case "energies":
             return ["return tuple(out)"]
+        case "solution":
+            m = len(what.mechanism.actuated)
+            return [f"return out[:{m}], out[{m}:]"]
+        case "wrenches":
+            return ["return {name: out[6 * k : 6 * k + 6] for k, name in enumerate(JOINTS)}"]
         case "poses":
             return [
                 f"parts = [out[i : i + 12] for i in range(0, {12 * frames}, 12)]",

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pliant.analysis.along import AlongBeam, along, stress_known, unbent
+from pliant.analysis.along import AlongBeam, along_beam, beam_words, unbent
+from pliant.analysis.link_loads import LinkLoads, closing_of, link_loads
+from pliant.analysis.link_stress import LinkStresses, StressPeak, has_stress, peak_of, stresses_of, yields
 from pliant.bodies.constants import deflection
-from pliant.bodies.words import axial_strain, centre_line
+from pliant.bodies.words import axial_strain, centre_line, words_of
 from pliant.drives.readings import SensorReadings
+from pliant.drives.sensor_filters import SensorFilters
 from pliant.dynamics import Dynamics
 from pliant.joints.kind import EFFORTS
 from pliant.model.description.joints import tooth_force
+from pliant.model.description.sensors import Encoder, Sensor
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
     from pliant.model.description.robot import Robot
-    from pliant.model.description.sensors import Sensor
     from pliant.results.result import Result
 
 
@@ -32,6 +35,7 @@ class Quantities:
         self.robot, self.samples, self.arm, self.loaded = robot, samples, arm, loaded
         self._poses: dict[str, Pose] = {}
         self.known_positions: dict[str, Floats] = {}
+        self._stresses: dict[str, LinkStresses] = {}
 
     @cached_property
     def accelerations(self) -> Floats:
@@ -71,6 +75,16 @@ class Quantities:
             closing = arm.closing_wrenches(q, v, a, force, given=True)
             found.append(arm.by_joint(q, v, a, [*zip(self.loaded, loads, strict=True), *closing]))
         return {joint: np.array([each[joint] for each in found]) for joint in found[0]}
+
+    @cached_property
+    def acting(self) -> dict[str, LinkLoads]:
+        """Link -> what acts on it at each sample: inertia, what hangs on its frames, loads and closures of loops."""
+        s, arm = self.samples, self.arm
+        f = s.tau @ arm.B.T + (s.force if s.force.shape[1] else 0.0)
+        loads = s.wrenches.reshape(len(s), len(self.loaded), 6)
+        closing = closing_of(arm, s.q, s.v, self.accelerations, f, given=True)
+        exerted = [*((frame, loads[:, k]) for k, frame in enumerate(self.loaded)), *closing]
+        return link_loads(arm, s.q, s.v, self.accelerations, exerted)
 
     # ---- closed loops
 
@@ -146,14 +160,32 @@ class Quantities:
         return self.tip_motion(link)[1]
 
     def along(self, link: str) -> AlongBeam:
-        """Shape, strains and stress along a beam at each sample."""
-        return along(self.arm, link, self.samples.q)
+        """Shape, strains, forces and stress along a beam at each sample."""
+        return along_beam(beam_words(self.arm, link), self.acting[link])
+
+    def stresses(self, link: str) -> LinkStresses:
+        """The largest stress in a link at each sample, and where."""
+        if link not in self._stresses:
+            self._stresses[link] = stresses_of(self.arm, link, self.acting[link])
+        return self._stresses[link]
 
     def stress(self, link: str) -> Floats:
-        """Largest axial stress in a beam, Pa (N,)."""
-        stress = self.along(link).stress
-        assert stress is not None
-        return np.asarray(stress.max(axis=-1))
+        """Largest stress in a link, Pa (N,): axial of a beam, von Mises at nodes."""
+        return self.stresses(link).values
+
+    def utilisation(self, link: str) -> Floats:
+        """Largest stress in a link over the yield strength of its material (N,)."""
+        found = self.stresses(link)
+        assert found.strength is not None
+        return np.asarray(found.values / found.strength)
+
+    def stress_peaks(self) -> dict[str, StressPeak]:
+        """Link -> its largest stress over all samples, of the links whose stress is known."""
+        return {
+            link.name: peak_of(self.arm, link.name, self.acting[link.name], self.stresses(link.name))
+            for link in self.robot.links
+            if has_stress(self.arm, link.name)
+        }
 
     def strain(self, place: Strain) -> Floats:
         """u' - y u_y'' - z u_z'' at a place of a beam (N,)."""
@@ -167,6 +199,15 @@ class Quantities:
         a = list(np.ascontiguousarray(self.accelerations.T)) if readings.needs_acceleration else None
         (found,) = readings.read(columns[0], columns[1], columns[2], list(readings.numbers), a)
         return np.asarray(found, dtype=float)
+
+    def filtered_reading(self, sensor: Sensor, states: Sequence[str]) -> Floats:
+        """Reading of a sensor behind its filter, without noise and delay (N,); names of all states of the run."""
+        s = self.samples
+        filters = SensorFilters(self.arm, s.q[0], s.v[0])
+        own = [states.index(f"{filters.prefix}{state.name}") for state in filters.states]
+        found = filters.filtered(s.q, s.v, s.states[:, own])[:, filters.sensors.index(sensor)]
+        step = sensor.measures.step if isinstance(sensor.measures, Encoder) else 0.0
+        return sensor.gain * (step * np.floor(found / step + 0.5) if step else found) + sensor.bias
 
 
 FRAME_PARTS = {
@@ -185,6 +226,10 @@ WORKS = {
 
 GIMBAL = 1e-9
 """Cosine of the pitch below which roll and yaw are not told apart."""
+
+
+OWNERS = {"drive.": "the drive", "sensor.": "the filter of a sensor"}
+"""What has the states whose names begin so."""
 
 
 class Channel(NamedTuple):
@@ -217,7 +262,7 @@ def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
         *_frames(quantities, info),
         *_links(quantities),
         *_strains(quantities, info),
-        *_sensors(quantities),
+        *_sensors(quantities, info),
         *_energies(quantities),
         *_law_states(quantities, info),
         *_reactions(quantities),
@@ -321,9 +366,14 @@ def _links(given: Quantities) -> Iterator[Channel]:
                 between = "displacement of mid-span against the line from root to tip, link axes (3)"
                 yield Channel(f"{name}.bending", "m", between, partial(given.bending, name), (3,))
             yield Channel(f"{name}.slope", "rad", f"rotation {meaning}", partial(given.tip_slope, name), (3,))
-            if stress_known(given.arm, name):
-                most = "largest axial stress along the beam, of bending and stretch"
+            if has_stress(given.arm, name):
+                words = words_of(link, given.robot)
+                nodes = "largest von Mises stress at its nodes, without those next to rigid faces"
+                most = "largest axial stress along the beam, of bending and pull" if words.has_axis else nodes
                 yield Channel(f"{name}.stress", "Pa", most, partial(given.stress, name))
+                if yields(words):
+                    share = "largest stress over the yield strength of the material"
+                    yield Channel(f"{name}.utilisation", "", share, partial(given.utilisation, name))
 
 
 def _frames(given: Quantities, info: RunInfo) -> Iterator[Channel]:
@@ -338,15 +388,19 @@ def _strains(given: Quantities, info: RunInfo) -> Iterator[Channel]:
         yield Channel(f"strain.{place.name}", "", where, partial(given.strain, place))
 
 
-def _sensors(given: Quantities) -> Iterator[Channel]:
+def _sensors(given: Quantities, info: RunInfo) -> Iterator[Channel]:
     for sensor in given.robot.sensors:
         meaning = f"reading of the {sensor.measures.key} sensor '{sensor.name}', without noise and delay"
-        yield Channel(f"sensor.{sensor.name}", sensor.unit(given.robot), meaning, partial(given.reading, sensor))
+        compute = partial(given.reading, sensor)
+        if sensor.filter is not None:
+            compute = partial(given.filtered_reading, sensor, tuple(name for name, _ in info.states))
+        yield Channel(f"sensor.{sensor.name}", sensor.unit(given.robot), meaning, compute)
 
 
 def _law_states(given: Quantities, info: RunInfo) -> Iterator[Channel]:
     for k, (name, unit) in enumerate(info.states):
-        meaning = f"state of {'the drive' if name.startswith('drive.') else 'a load'}"
+        owner = next((words for start, words in OWNERS.items() if name.startswith(start)), "a load")
+        meaning = f"state of {owner}"
         yield Channel(name, unit, meaning, _column(given.samples.states, k))
 
 

@@ -293,6 +293,13 @@ def _key_figures(run: Result, spectrum: Spectrum) -> Iterator[tuple[str, str, st
         yield "bending of a link", engineering(bent.size, "m"), f"{bent.name}, {100 * part:.2g} % of its length"
     if turned := _peak(run, [f"{name}.slope" for name in links]):
         yield "turning of a link's tip", engineering(turned.size, "rad"), f"{turned.name} at {turned.time:.3g} s"
+    peaks = run.stress_peaks()
+    for name in sorted(peaks, key=lambda link: (peaks[link].utilisation or 0.0, peaks[link].value))[-1:]:
+        peak = peaks[name]
+        share = "" if peak.utilisation is None else f", {100 * peak.utilisation:.3g} % of yield"
+        at = ", ".join(f"{1e3 * x:.4g}" for x in peak.place)
+        where = f"{name} at ({at}) mm, {run.time[peak.state]:.3g} s{share}"
+        yield "stress", engineering(peak.value, "Pa"), where
     for word, unit in (("torque", "N m"), ("force", "N")):
         if effort := _peak(run, [name for name in run.efforts if run.unit(name) == unit]):
             yield f"{word} of a motor", engineering(effort.size, unit, 4), f"{effort.name} at {effort.time:.3g} s"

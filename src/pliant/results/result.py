@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from pliant.analysis.along import AlongBeam
+    from pliant.analysis.link_stress import StressPeak
     from pliant.model.description.robot import Robot
     from pliant.pictures.canvas import View
     from pliant.results.storage import RunRecord
@@ -225,8 +226,12 @@ class Result:
         return True
 
     def along(self, link: str) -> AlongBeam:
-        """Shape, strains and the largest stress of the sections along a beam at each sample."""
+        """Shape, strains, forces, moments and the largest stress of the sections along a beam at each sample."""
         return self.quantities.along(link)
+
+    def stress_peaks(self) -> dict[str, StressPeak]:
+        """Link -> its largest stress over all samples: value, sample, place, utilisation."""
+        return self.quantities.stress_peaks()
 
     # ---- looking and keeping
 

@@ -19,6 +19,7 @@ from pliant.drives.callback import Law
 from pliant.drives.drive import Drive
 from pliant.drives.given import NoDrive
 from pliant.drives.holding import holding
+from pliant.drives.sensor_filters import SensorFilters, filtered_sensors
 from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError
@@ -114,6 +115,8 @@ class Run:
                 f"sensor {names} feels the forces of loads, which a drive does not know: leave the loads out, or read "
                 "other sensors (drive.lqr.sensors)"
             )
+        if filtered_sensors(self.arm.robot.sensors):
+            loads.append(SensorFilters(self.arm, self.q0, self.v0))
         with study.placed("drive"):
             try:
                 self.equations = StateEquations(self.arm, drive, loads)

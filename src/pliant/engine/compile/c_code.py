@@ -27,15 +27,25 @@ from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond
 WIDTH = 100
 """Columns of tables and signatures."""
 
+RESTRICT = "PLIANT_RESTRICT"
+"""What C calls restrict; C++ has no word for it."""
+RESTRICT_DEFINED = f"""#ifdef __cplusplus
+#define {RESTRICT}
+#else
+#define {RESTRICT} restrict
+#endif
+"""
+
 GRAVITY_SIZE = 3
 
 
 class CFunction(NamedTuple):
-    """A function with its tables and kernels, its prototype, and the doubles of workspace that it needs."""
+    """A function with its tables and kernels, its prototype, the doubles of workspace that it needs, its name."""
 
     text: str
     prototype: str
     workspace: int
+    name: str
 
 
 def c_function(
@@ -46,6 +56,8 @@ def c_function(
     *,
     defaults: str,
     summed: bool = False,
+    parameters: int = 0,
+    private: bool = False,
 ) -> CFunction:
     """A function ``name(inputs..., output, workspace, parameters)`` with all that it calls.
 
@@ -53,8 +65,10 @@ def c_function(
     output    name of the output argument
     defaults  table of parameters (gravity, then constants) that is used where the caller gives none
     summed    add the outputs of all links instead of keeping them apart
+    parameters  entries of the table, of which derivatives by them have a column each
+    private   only functions of the same file call it
     """
-    return _Function(program, name, tuple(inputs), output, defaults, summed).written()
+    return _Function(program, name, tuple(inputs), output, defaults, summed, parameters, private).written()
 
 
 # ---- pieces of C
@@ -128,8 +142,8 @@ class _Arrays:
 
     @property
     def parameters(self) -> list[str]:
-        parts = [f"{'' if name in self.written else 'const '}double *restrict {name}" for name in self.names]
-        return [*parts, "const int *restrict row"] if self.row else parts
+        parts = [f"{'' if name in self.written else 'const '}double *{RESTRICT} {name}" for name in self.names]
+        return [*parts, f"const int *{RESTRICT} row"] if self.row else parts
 
     @property
     def arguments(self) -> str:
@@ -144,7 +158,17 @@ class _Function:
     output: str
     defaults: str
     summed: bool
+    parameters: int
+    private: bool
     touched: set[str] = field(default_factory=set)
+
+    @property
+    def directions(self) -> tuple[str, int]:
+        """The array whose unit directions are the columns of a derivative, and how many there are."""
+        if "constants" in self.program.seeds:
+            return "dparameters", self.parameters
+        (seed,) = self.program.seeds
+        return f"d{seed}", self.program.size
 
     @property
     def is_loop(self) -> bool:
@@ -161,13 +185,13 @@ class _Function:
         loops = [self._loop(stage, call) for stage, call in zip((*once, *each_direction), calls, strict=True)]
         arguments = [f"const double *{name}" for name in self.inputs]
         arguments += [f"double *{self.output}", "double *workspace", "const double *parameters"]
-        prototype = signature(f"void {self.name}", arguments)
+        prototype = signature(f"{'static ' if self.private else ''}void {self.name}", arguments)
         lines, workspace = self._arrays()
         lines += [line for loop in loops[: len(once)] for line in loop]
         if each_direction:
             lines += self._directions([line for loop in loops[len(once) :] for line in loop])
         parts.append(f"{prototype}\n{{\n{_indented(lines)}}}\n")
-        return CFunction("\n".join(parts), prototype, workspace)
+        return CFunction("\n".join(parts), prototype, workspace, self.name)
 
     def _kernel(self, task: Task | None, parts: list[str]) -> str:
         """Write a kernel and return the call of it."""
@@ -206,11 +230,18 @@ class _Function:
         """Where the arrays of the kernels are, and the size of the workspace."""
         program, lines, workspace = self.program, [], 0
         sizes = {"store": program.record_size, "saved": program.saved_size, "dstore": program.record_size}
-        sizes |= {f"d{seed}": program.size for seed in program.seeds} | {"dout": program.outputs}
+        seeded = {}
+        if program.seeds:
+            seed, count = self.directions
+            seeded = {seed: count}
+        sizes |= seeded | {"dout": program.outputs}
         for array, size in sizes.items():
-            if array in self.touched:
+            if array in self.touched or array in seeded:
                 lines.append(f"double *const {array} = workspace + {workspace};")
                 workspace += size
+        for array, start in (("dgravity", 0), ("dconstants", GRAVITY_SIZE)):
+            if array in self.touched:
+                lines.append(f"const double *const {array} = dparameters + {start};")
         if "out" in self.touched:
             lines.append(f"double *const out = {self.output};")
         uses_parameters = bool({"constants", "gravity"} & self.touched)
@@ -243,13 +274,13 @@ class _Function:
 
     def _directions(self, loops: list[str]) -> list[str]:
         """Unit directions of the seed one after the other; each is a column of the output."""
-        (seed,), n = self.program.seeds, self.program.size
+        seed, n = self.directions
         return [
-            f"for (int j = 0; j < {n}; ++j) d{seed}[j] = 0.0;",
+            f"for (int j = 0; j < {n}; ++j) {seed}[j] = 0.0;",
             f"for (int j = 0; j < {n}; ++j) {{",
-            f"    d{seed}[j] = 1.0;",
+            f"    {seed}[j] = 1.0;",
             *(f"    {line}" for line in loops),
             f"    for (int i = 0; i < {self.program.outputs}; ++i) {self.output}[{n} * i + j] = dout[i];",
-            f"    d{seed}[j] = 0.0;",
+            f"    {seed}[j] = 0.0;",
             "}",
         ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pliant.engine.trace.structure import ConstantsPattern
-from pliant.engine.trace.tape import LEAVES, Operations, Tape, count, live
+from pliant.engine.trace.tape import LEAVES, Node, Operations, Tape, count, live
 from pliant.spatial.scalars import Scalar
 
 
@@ -22,6 +22,21 @@ class Address(NamedTuple):
     def is_tangent(self) -> bool:
         """Whether the array holds derivatives."""
         return self.array.startswith("d")
+
+
+MARK = "mark"
+"""The array of symbols that nothing reads: their role says which step of an algorithm begins there."""
+
+
+def marking(inputs: Mapping[str, Sequence[Any]], wanted: bool = True) -> Callable[[str], None]:
+    """A function that leaves a mark on the tape of traced inputs; it does nothing where none is wanted."""
+    traced = next((x for vector in inputs.values() for x in vector if isinstance(x, Node)), None)
+
+    def mark(text: str) -> None:
+        if wanted and traced is not None:
+            traced.tape.symbol(Address(MARK, text, 0))
+
+    return mark
 
 
 Stored = tuple[str, int]

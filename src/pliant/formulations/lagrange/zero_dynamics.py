@@ -71,8 +71,10 @@ class SymbolicZeroDynamics:
         M, F, K = (self._number(x) for x in (self.M, self.F, self.K))
         none, one = np.zeros((n, n)), np.eye(n)
         found = eig(np.block([[none, one], [-K, -F]]), np.block([[one, none], [none, M]]), right=False)
-        finite = found[np.isfinite(found)]
-        return np.asarray(finite[np.argsort(np.abs(finite), kind="stable")], dtype=complex)
+        finite = [complex(z) for z in found[np.isfinite(found)]]
+        # pairs of one size, whose last digits differ, by their parts
+        ordered = sorted(finite, key=lambda z: (float(f"{abs(z):.9g}"), round(z.real, 9), round(z.imag, 9)))
+        return np.array(ordered, dtype=complex)
 
     def _number(self, matrix: Any) -> NDArray[np.float64]:
         import sympy

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from pliant.algorithm import Algorithm, run, views
+from pliant.engine.trace.program import marking
 from pliant.formulations.loops.articulated_loops import Outcome, constrained
 from pliant.formulations.loops.closure import Closure, closing, closing_force, gaps_and_rates, tie_forces
 from pliant.formulations.loops.cuts import Plan, move_frames, parents_of
@@ -143,6 +144,7 @@ class LoopForward(LoopAlgorithm):
     pivots  whether they follow
     least   pivots below which the results are made not to be numbers, for code that does not look at them
     faint   see ``constrained``
+    marks   whether the tape says where each step begins, for listings
     """
 
     takes = ("q", "v", "f")
@@ -152,14 +154,16 @@ class LoopForward(LoopAlgorithm):
     pivots: bool = True
     least: tuple[float, ...] = ()
     faint: float = 0.0
+    marks: bool = False
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         f = list(robot.inputs["f"])
         if self.driven is not None:
             f = [x if k in self.driven else 0.0 for k, x in enumerate(f)]
         links = views(robot.tree, self.merged({**robot.inputs, "f": f}), robot.constants, robot.gravity)
-        move_frames(links)
-        outcome = constrained(links, self.closures, self.plan, stabilise=self.stabilise, faint=self.faint)
+        note = marking(robot.inputs, self.marks)
+        move_frames(links, note)
+        outcome = constrained(links, self.closures, self.plan, stabilise=self.stabilise, faint=self.faint, note=note)
         accelerations = guarded(self.original(outcome.accelerations), outcome.pivots, self.least)
         return [*accelerations, *(outcome.pivots if self.pivots else [])]
 
@@ -178,19 +182,21 @@ class LoopInverse(LoopAlgorithm):
     pivots: bool = True
     least: tuple[float, ...] = ()
     faint: float = 0.0
+    marks: bool = False
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         tree, inputs, constants, gravity = robot
         a = inputs["a"]
         f = [0.0 if k in self.driven or not self.forces else x for k, x in enumerate(a)]
         links = views(tree, self.merged({"q": inputs["q"], "v": inputs["v"], "f": f}), constants, gravity)
-        move_frames(links)
+        note = marking(inputs, self.marks)
+        move_frames(links, note)
         given = {}
         for coordinate in self.driven:
             link = driving_link(tree, self.order, coordinate)
             given[link] = tree.links[link].kind.joint.sign * a[coordinate]
         outcome: Outcome = constrained(
-            links, self.closures, self.plan, given=given, stabilise=self.stabilise, faint=self.faint
+            links, self.closures, self.plan, given=given, stabilise=self.stabilise, faint=self.faint, note=note
         )
         return [
             *guarded(outcome.efforts, outcome.pivots, self.least),

@@ -12,7 +12,7 @@ Relations between accelerations are those of (18)-(22); the minimum of the form 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -73,13 +73,15 @@ def constrained(
     given: Mapping[int, Scalar] | None = None,
     stabilise: float = 0.0,
     faint: float = 0.0,
+    note: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
     """Forward dynamics after ``move_frames``, or with ``given`` joint accelerations (by link) their efforts.
 
     ``stabilise`` k (1/s) lets gaps decay: acceleration + 2 k rate + k^2 gap = 0 (Baumgarte). ``faint`` is the part of
     a closure's mobility below which what the other rows leave of a row counts as lost, and the row exerts nothing.
+    ``note`` is told which step of Briot & Khalil's sequence begins: legs as a tree (2), closures (3), the solution (4).
     """
-    return _Elimination(links, closures, plan, given or {}, stabilise, faint).outcome()
+    return _Elimination(links, closures, plan, given or {}, stabilise, faint, note).outcome()
 
 
 class _Elimination(SparseArticulated):
@@ -93,7 +95,9 @@ class _Elimination(SparseArticulated):
         given: Mapping[int, Scalar],
         stabilise: float,
         faint: float,
+        note: Callable[[str], None],
     ) -> None:
+        self.note = note
         parents = parents_of(links)
         held = {i for each in plan.solved for i in path_of(parents, each)}
         super().__init__(links, plan.cuts, held, given, plan.late)
@@ -105,14 +109,20 @@ class _Elimination(SparseArticulated):
         self._added: list[Unknown] = []
 
     def outcome(self) -> Outcome:
+        self.note("step 2, inertia and bias of all links")
         self.add_bodies()
+        self.note("step 3, rows of the closures")
         self._add_multipliers()
         for what, i in order_of_work(self.parents, self.solved):
             if what == "link":
+                self.note(f"step 2, taken in: {self.links[i].name}")
                 self.take_in(i)
             else:
+                self.note(f"step 3, closed: {self.closures[self.solved[i].closure].name}")
                 self._close(self.solved[i])
+        self.note("step 3, what is left: seats of cuts and multipliers")
         pivots = self._finish()
+        self.note("step 4, solution: from the multipliers back to all accelerations")
         return Outcome(*self.results(), pivots)
 
     def _motion(self, i: int) -> Motion:

@@ -6,7 +6,7 @@ the paper's choice of dependent coordinates, with a Jacobian that is a transport
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -64,10 +64,11 @@ class Plan:
     weights: tuple[float, float] = (0.0, 0.0)
 
 
-def move_frames(links: Sequence[TreeView]) -> None:
-    """Positions, velocities and connections of all links."""
-    for each in (CONNECT, MOVE):
+def move_frames(links: Sequence[TreeView], note: Callable[[str], None] = lambda text: None) -> None:
+    """Positions, velocities and connections of all links; ``note`` is told which step begins."""
+    for number, (each, what) in enumerate(((CONNECT, "where it sits"), (MOVE, "twist"))):
         for view in links:
+            note(f"step {number}, {what}: {view.name}")
             view.store.update(each.step(view))
 
 

@@ -25,6 +25,7 @@ class Material(Element):
     E        Young's modulus  Pa
     G        shear modulus    Pa      given, or E/(2 (1 + nu)); needed for torsion and shear only
     density  rho              kg/m^3
+    yield    strength at which it yields, Pa; `yield_strength` in Python, where yield is a reserved word
     """
 
     name: Name | None = Field(default=None, description="name of the material")
@@ -32,6 +33,18 @@ class Material(Element):
     G: Modulus | None = Field(default=None, description="shear modulus; or give nu")
     nu: Number | None = Field(default=None, description="Poisson's ratio; or give G")
     density: Density = Field(description="mass per volume")
+    yield_strength: Modulus | None = Field(
+        default=None, description="stress at which it yields, for utilisations; in files also `yield`"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reserved_word(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "yield" not in data:
+            return data
+        if "yield_strength" in data:
+            raise rule("give either yield or yield_strength, which are the same")
+        return {("yield_strength" if key == "yield" else key): value for key, value in data.items()}
 
     @model_validator(mode="after")
     def _shear_modulus(self) -> Material:

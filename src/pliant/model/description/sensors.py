@@ -150,10 +150,42 @@ Measures = StrainGauge | Encoder | Accelerometer | Gyro | TorqueSensor
 SENSOR_KEYS = ("strain", "encoder", "accelerometer", "gyro", "torque")
 
 
+class LowPass(Element):
+    """A low-pass filter: w / (s + w), or with a damping ratio w^2 / (s^2 + 2 zeta w s + w^2), w = 2 pi low_pass."""
+
+    low_pass: Annotated[float, Quantity("Hz", POSITIVE)] = Field(description="cut-off frequency")
+    zeta: Annotated[float, Quantity("", POSITIVE)] | None = Field(
+        default=None, description="damping ratio of a filter of second order; default: one of first order"
+    )
+
+    @property
+    def rate(self) -> float:
+        """Cut-off frequency, rad/s."""
+        return 2 * math.pi * self.low_pass
+
+    @property
+    def order(self) -> int:
+        """Number of its states."""
+        return 1 if self.zeta is None else 2
+
+    def matrices(self) -> tuple[list[list[float]], list[float]]:
+        """A and B of its states, the first of which is what leaves it."""
+        w = self.rate
+        if self.zeta is None:
+            return [[-w]], [w]
+        return [[0.0, 1.0], [-(w**2), -2 * self.zeta * w]], [0.0, w**2]
+
+    def response(self, s: complex) -> complex:
+        """What leaves it per unit of exp(s t)."""
+        w = self.rate
+        return w / (s + w) if self.zeta is None else w**2 / (s**2 + 2 * self.zeta * w * s + w**2)
+
+
 class Sensor(Element):
     """A sensor: what it measures, under one key, and how well: reading = gain (value) + bias + noise, late by a delay.
 
-    Noise and bias are those of the reading. An encoder's steps are those of its value.
+    Noise and bias are those of the reading. An encoder's steps are those of its value. A filter stands before all of
+    these.
     """
 
     name: Name = Field(description="name of the sensor, unique in the robot; no joint may have it")
@@ -166,6 +198,7 @@ class Sensor(Element):
     bias: Number = Field(default=0.0, description="reading where there is nothing to measure")
     noise: Noise = Field(default=0.0, description="standard deviation of the noise of one sample of the reading")
     delay: Time = Field(default=0.0, description="how late the reading is")
+    filter: LowPass | None = Field(default=None, description="low-pass filter before steps and gain")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -175,6 +208,9 @@ class Sensor(Element):
             raise rule("a sensor has one of {keys}; {found} given", keys=", ".join(SENSOR_KEYS), found=f"{found} is")
         if not self.gain:
             refuse([of_value("gain", message="is 0; such a sensor reads nothing")])
+        if self.filter is not None and self.torque is not None:
+            message = "is for encoders, strain gauges, gyros and accelerometers; a torque has that of its drive"
+            refuse([at("filter", message=message)])
         return self
 
     @property
