@@ -46,6 +46,7 @@ LAYERS = [
     {"viewer"},
     {"simulation"},
     {"sweeps"},
+    {"identification"},
     {"export"},
     {"moves"},
     {"reproduce"},

@@ -110,6 +110,11 @@ from pliant.formulations.method import MethodError as MethodError
 from pliant.formulations.recursive.denoc import Denoc as Denoc
 from pliant.formulations.recursive.denoc import DenocLink as DenocLink
 from pliant.formulations.recursive.denoc import DenocStep as DenocStep
+from pliant.identification.log import Log as Log
+from pliant.identification.log_comparison import ChannelComparison as ChannelComparison
+from pliant.identification.log_comparison import LogComparison as LogComparison
+from pliant.identification.rings import Ring as Ring
+from pliant.identification.rings import find_ring as find_ring
 from pliant.loads.disturbance import Disturbance as Disturbance
 from pliant.loads.stops import Stops as Stops
 from pliant.model.description.beams import Beam as Beam

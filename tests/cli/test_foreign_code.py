@@ -30,6 +30,7 @@ ARGUMENTS = {
     "show": ("own.yaml",),
     "view": ("own.yaml",),
     "report": ("own.yaml",),
+    "compare": ("own.yaml", "own.yaml"),
     "modes": ("own.yaml",),
     "equilibrium": ("own.yaml",),
     "buckling": ("own.yaml",),

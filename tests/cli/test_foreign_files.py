@@ -34,6 +34,8 @@ WRITES = {
     "view table": (("view", "run.h5", "-o", "x.csv"), "x.csv"),
     "view plots": (("view", "run.h5", "-o", "x.pdf"), "x.pdf"),
     "report": (("report", "run.h5"), "run.html"),
+    "compare csv": (("compare", "run.h5", "log.csv", "--csv", "x.csv"), "x.csv"),
+    "compare plot": (("compare", "run.h5", "log.csv", "--plot", "x.png"), "x.png"),
     "show": (("show", ROBOT, "--plot", "x.png"), "x.png"),
     "shapes": (("shapes", ROBOT, "--plot", "x.svg"), "x.svg"),
     "body by netgen": (("body", "bar.step", "--root", "x=0", "--tip", "x=max", "-q", "-o", "x.yaml"), "x.yaml"),
@@ -99,6 +101,7 @@ def kept_run(tmp_path_factory):
 def folder(tmp_path, kept_run):
     (tmp_path / "run.h5").write_bytes(kept_run.read_bytes())
     (tmp_path / "path.yaml").write_text(PATH)
+    (tmp_path / "log.csv").write_text("t,shoulder\n" + "".join(f"{k / 1000},{k * k}\n" for k in range(8)))
     return tmp_path
 
 

@@ -12,6 +12,7 @@ import typer
 from pliant.cli import (
     bench,
     check,
+    compare,
     derive,
     export,
     frf,
@@ -63,6 +64,7 @@ app.command(name="shape")(shape.shape)
 app.command(name="move")(move.move)
 app.command(name="view")(view.view)
 app.command(name="report")(report.report)
+app.command(name="compare")(compare.compare)
 app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="buckling")(buckling.buckling)

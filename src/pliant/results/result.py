@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from pliant.analysis.along import AlongBeam
     from pliant.analysis.link_stress import StressPeak
+    from pliant.identification.log import Log
+    from pliant.identification.log_comparison import LogComparison
     from pliant.model.description.robot import Robot
     from pliant.pictures.canvas import View
     from pliant.results.storage import RunRecord
@@ -336,6 +338,26 @@ class Result:
         from pliant.results.report import write_report
 
         write_report(self, Path(path))
+
+    def compare(
+        self,
+        log: Log,
+        channels: Mapping[str, str] | None = None,
+        *,
+        windows: Sequence[tuple[float, float]] = (),
+        removed: Literal["nothing", "mean", "median", "trend"] = "nothing",
+        delay: float = 0.0,
+    ) -> LogComparison:
+        """How far the run is from what was measured, channel by channel and window by window.
+
+        channels  channel of the run -> channel of the log; default: those that both have
+        windows   times from and to, s; default: the time that both have
+        removed   taken away from both before they are compared: nothing, mean, median or trend (a straight line)
+        delay     time by which the log is behind the run, s
+        """
+        how: Any = {"windows": windows, "removed": removed, "delay": delay}
+        found: LogComparison = made_by("identification.log_comparison", "compare_with_log")(self, log, channels, **how)
+        return found
 
     def view(self, *others: Result, port: int = 8080, browser: bool = True) -> Viewer:
         """Play the run in three dimensions in the browser, on this computer only (needs viser: pip install viser).

@@ -1,0 +1,1 @@
+"""Beside real machines: logs of measurements, how far runs are from them."""
