@@ -5,6 +5,7 @@ import numpy as np
 from pliant import Robot
 from pliant.analysis.lumped.node_equations import Matrices, congruence, tilde
 from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.reduced_link import ReducedLink
 
 MATERIAL = {"E": 70e9, "nu": 0.3, "density": 2700.0}
 
@@ -60,6 +61,11 @@ def coordinates_of(model, arm, assembled):
     for i, (mesh, root, own) in enumerate(zip(model.meshes, assembled.roots, model.numbering.own, strict=True)):
         if model.numbering.joint[i] is not None:
             D[0][0, arm.names.index(model.skeleton.seats[i].name), model.numbering.joint[i]] = 1.0
+        if isinstance(mesh, ReducedLink):
+            # its own coordinates are those of the recursion
+            for word, place in zip(mesh.words, own, strict=True):
+                D[0][0, arm.names.index(f"{mesh.name}.{word}"), place] = 1.0
+            continue
         for node in range(1, mesh.nodes):
             carried = np.eye(6)
             carried[:3, 3:] = -tilde(mesh.bodies.x[node])

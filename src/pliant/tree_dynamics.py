@@ -47,11 +47,12 @@ TOGETHER = 100_000
 
 
 class TreeDynamics:
-    """The functions of a robot that know nothing of its loops."""
+    """The functions of a robot that know nothing of its loops; or of another mechanism, such as a link of it alone."""
 
-    def __init__(self, robot: Robot, method: str, compiled: bool) -> None:
+    def __init__(self, robot: Robot, method: str, compiled: bool, mechanism: Mechanism | None = None) -> None:
         self.robot = robot
-        self.mechanism: Mechanism = assemble(robot) if robot.damping is None else damped(robot)
+        own = mechanism or (assemble(robot) if robot.damping is None else damped(robot))
+        self.mechanism: Mechanism = own
         self.tree: Tree = lower(self.mechanism)
         self.method: Method = method_class(method)(self.mechanism)
         self.compiled = compiled

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import pliant
 from pliant import Dynamics, Link, ModelError, Robot
 from pliant.analysis.limits import state_limits
+from pliant.analysis.lumped.nominal_motion import JointMotion
 from pliant.analysis.statics import coordinate_sizes
 from pliant.bodies.carried import frame_pose
 from pliant.bodies.words import words_of
@@ -118,9 +119,17 @@ def test_other_methods(arm, method):
     np.testing.assert_allclose(other.forces(q, v, a), arm.forces(q, v, a), rtol=1e-9, atol=1e-9)
 
 
-def test_nodes_are_refused(arm):
-    with pytest.raises(ModelError, match="'swing': it is a body without nodes"):
-        pliant.LumpedModel(arm.robot)
+def test_the_equations_about_a_motion(arm):
+    """The lumped method takes its own coordinates: efforts of the drives to first order in them."""
+    model, rng = pliant.LumpedModel(arm.robot), np.random.default_rng(6)
+    q, v, a = np.zeros((3, arm.size))
+    joints = [arm.names.index(name) for name in model.joints]
+    q[joints], v[joints], a[joints] = rng.normal(size=(3, len(joints)))
+    assembled = model.assemble(JointMotion(*(x[None, joints] for x in (q, v, a))))
+    elastic = [arm.names.index(name) for name in model.names]
+    K = arm.inverse_derivatives(q, v, a).q
+    found = model.equations_at(assembled, 0)
+    np.testing.assert_allclose(found.K, K[np.ix_(elastic, elastic)], rtol=1e-9, atol=1e-9 * np.abs(K).max())
 
 
 def test_modes_of_the_robot(arm):

@@ -19,6 +19,7 @@ from pliant.model.description.actuators import refuse_lines
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
+    from pliant.tree_dynamics import TreeDynamics
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +78,7 @@ def wrench_force(arm: Dynamics, q: Floats, loads: Sequence[FrameLoad]) -> Floats
     return total
 
 
-def wrench_stiffness(arm: Dynamics, q: Floats, loads: Sequence[FrameLoad]) -> Floats:
+def wrench_stiffness(arm: TreeDynamics, q: Floats, loads: Sequence[FrameLoad]) -> Floats:
     """Derivative by q (n, n) of the generalised forces of loads, exact.
 
     The acceleration of a frame at a = 0 is quadratic in v: its polar form is the symmetric part. The columns of the
@@ -113,7 +114,7 @@ def wrench_stiffness(arm: Dynamics, q: Floats, loads: Sequence[FrameLoad]) -> Fl
 LEVI_CIVITA = np.array([[[(i - j) * (j - k) * (k - i) / 2 for k in range(3)] for j in range(3)] for i in range(3)])
 
 
-def _along_base(arm: Dynamics, q: Floats, load: FrameLoad) -> Floats:
+def _along_base(arm: TreeDynamics, q: Floats, load: FrameLoad) -> Floats:
     if not load.follows:
         return load.value
     R = arm.pose(load.frame, q).rotation

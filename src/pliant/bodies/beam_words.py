@@ -103,10 +103,6 @@ class BeamWords(BodyWords):
     """A beam, straight or curved, of any bending and discretisation."""
 
     has_bending_key: ClassVar[bool] = True
-    no_nodes: ClassVar[str] = (
-        "its bending is exact; the nodes of the method lumped_fe are about a straight beam: write bending: "
-        "second-order, or use the method recursive"
-    )
     cures: ClassVar[Mapping[str, str]] = {
         "linear": "write bending: second-order or exact, or split the beam with pieces:",
         "second-order": "write bending: exact, or split the beam with pieces:",

@@ -70,10 +70,6 @@ class ModalWords(BodyWords):
     """A body given by modal data, which bends linearly unless it brings its geometric constants."""
 
     has_bending_key: ClassVar[bool] = True
-    no_nodes: ClassVar[str] = (
-        "it is given by modal data, which have no nodes; the method lumped_fe takes beams and rigid links (the methods "
-        "recursive and lagrange take modal data)"
-    )
     cures: ClassVar[Mapping[str, str]] = {
         "linear": "give Gamma_first and Gamma_second with the modal data, or describe the link as a beam",
         "second-order": "describe the link as a beam with bending: exact",

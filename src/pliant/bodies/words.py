@@ -192,8 +192,6 @@ class BodyWords(ABC):
 
     has_bending_key: ClassVar[bool] = False
     """Whether the description chooses between linear, second-order and exact bending."""
-    no_nodes: ClassVar[str] = "it is a body without nodes; the method lumped_fe takes beams and rigid links"
-    """Why a flexible body cannot be made of nodes, and what to do."""
     cures: ClassVar[Mapping[str, str]] = {
         "linear": "describe the link as a beam",
         "second-order": "describe the link as a beam with bending: exact",

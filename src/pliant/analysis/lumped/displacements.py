@@ -58,14 +58,12 @@ class Numbering:
         self.names: list[str] = []
         self.joint: list[NDArray[np.int_]] = []
         self.own: list[NDArray[np.int_]] = []
-        words = ("dx", "dy", "dz", "rx", "ry", "rz")
         for seat, mesh in zip(skeleton.seats, skeleton.meshes, strict=True):
             passive = seat.coordinates if seat.is_passive else ()
             self.joint.append(len(self.names) + np.arange(len(passive)))
             self.names += [skeleton.joints[k] for k in passive]
             self.own.append(len(self.names) + np.arange(mesh.own))
-            components = [words[c] for c in np.flatnonzero(mesh.active)]
-            self.names += [f"{mesh.name}.{node}.{word}" for node in range(1, mesh.nodes) for word in components]
+            self.names += [f"{mesh.name}.{word}" for word in mesh.words]
 
     @property
     def size(self) -> int:

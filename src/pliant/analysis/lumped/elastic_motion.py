@@ -22,6 +22,7 @@ from pliant.analysis.lumped.lumped_model import AssembledMotion, LumpedModel
 from pliant.analysis.lumped.mesh import FramePlace
 from pliant.analysis.lumped.node_equations import Floats, Matrices, motion_weights
 from pliant.analysis.lumped.nominal_motion import JointMotion, cross
+from pliant.analysis.lumped.reduced_link import ReducedLink
 from pliant.errors import ModelError
 from pliant.mechanism import BASE
 
@@ -309,6 +310,11 @@ def elastic_motion(
                   paper, which also says that they may be left out
     report        called with the time that is reached; ``True`` ends the motion with an InterruptedMotionError
     """
+    if second_order and (reduced := [mesh.name for mesh in model.meshes if isinstance(mesh, ReducedLink)]):
+        raise ModelError(
+            f"link '{reduced[0]}': it is known by its own coordinates, without nodes whose turning rates could make "
+            "F_C(gamma): leave second_order out"
+        )
     first = assemble_at(model, nominal, times[:1], loads)
     z, v = start if start is not None else (solve_static(model, first, 0), np.zeros(model.size))
     M, C, K, f = model.equations_at(first, 0)

@@ -15,6 +15,7 @@ from pliant.analysis.lumped.displacements import NO_LOADS, AppliedLoads, Loading
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Floats
 from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.reduced_link import is_reduced
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, did_you_mean, require_count
 
@@ -239,6 +240,12 @@ def frequencies_over_speed(
     at        positions of the actuated joints by name; default: the reference pose
     elements  of every bending link, or of each by name; default: as described
     """
+    for link in robot.links:
+        if is_reduced(link, robot):
+            raise ModelError(
+                f"link '{link.name}': it is known by its own coordinates, whose dynamic stiffness stands not alone; "
+                "`pliant modes --rate JOINT=SPEED` tells frequencies at a speed"
+            )
     values = np.atleast_1d(np.asarray(speeds, dtype=float))
     curves = [
         turning_frequencies(LumpedModel(robot, elements=elements, stiffening=stiffening), joint, values, count, pose=at)

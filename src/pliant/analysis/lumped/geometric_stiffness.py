@@ -24,16 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from pliant.analysis.lumped.displacements import AppliedLoads, carried_over, generalised, node_map, placed
-from pliant.analysis.lumped.mesh import LinkMesh
+from pliant.analysis.lumped.mesh import LinkMesh, NodedLink
 from pliant.analysis.lumped.node_equations import Floats, MatrixSum, block_diagonal, local_map, motion_weights, tilde
 from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, cross
+from pliant.analysis.lumped.reduced_link import ReducedLink
 from pliant.bodies.families import FAMILIES
 from pliant.mechanism import BASE
 
@@ -193,6 +194,35 @@ class LinkGeometry:
         return whole + self.shortening(wrench, sparse=sparse)
 
 
+class ReducedGeometry:
+    """The same of a link by its own coordinates: what wrenches on its places do; its mass is in its equations."""
+
+    def __init__(self, link: ReducedLink) -> None:
+        self.link = link
+
+    def frames(self, wrench: Floats, *, sparse: bool = False) -> Any:
+        """For wrenches (times, places, 6): links, frames and their shapes of second order."""
+        whole = np.tensordot(wrench, self.link.geometric, axes=([1, 2], [0, 1]))
+        return csr_array(whole[0]) if sparse else whole
+
+    def shortening(self, wrench: Floats, *, sparse: bool = False) -> Any:
+        """Nothing: it is among ``frames``."""
+        return self.frames(0 * wrench, sparse=sparse)
+
+    def bodies(self, motion: LinkMotion, *, sparse: bool = False) -> Any:
+        """Nothing: the equations of the link are those of the recursive method."""
+        return self.frames(np.zeros((len(motion.w), self.link.places, 6)), sparse=sparse)
+
+    def stiffness(self, wrench: Floats, *, sparse: bool = False) -> Any:
+        """What is added to the equations of the link."""
+        return self.frames(wrench, sparse=sparse)
+
+
+def geometry_of(link: NodedLink) -> LinkGeometry | ReducedGeometry:
+    """The geometric stiffness of a link of nodes, or of one by its own coordinates."""
+    return ReducedGeometry(link) if isinstance(link, ReducedLink) else LinkGeometry(cast("LinkMesh", link))
+
+
 def _pulled(h: Floats) -> Floats:
     """int w' w'^T dx of cubic elements (elements, 12, 12) on the displacements of two nodes, both planes."""
     out = np.zeros((len(h), 12, 12))
@@ -343,7 +373,7 @@ def beside_recursion(model: LumpedModel, assembled: AssembledMotion) -> BesideRe
     forces = nominal_forces(model, motion, links, roots, assembled.J, assembled.loads)
     sums = {name: MatrixSum(model.numbering.size, len(motion.q)) for name in BesideRecursion._fields}
     for i, mesh in enumerate(model.meshes):
-        own, geometry, wrench = model.numbering.own[i], LinkGeometry(mesh), forces.nodes[i]
+        own, geometry, wrench = model.numbering.own[i], geometry_of(mesh), forces.nodes[i]
         N, places = local_map(roots[i].X, len(own))[0], np.append(roots[i].columns, own)
         parts = {
             "frames": geometry.frames(wrench),

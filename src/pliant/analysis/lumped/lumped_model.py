@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,13 @@ from pliant.analysis.lumped.displacements import (
 )
 from pliant.analysis.lumped.geometric_stiffness import (
     BesideRecursion,
-    LinkGeometry,
     NominalForces,
     beside_recursion,
+    geometry_of,
     lever_stiffness,
     nominal_forces,
 )
-from pliant.analysis.lumped.mesh import mesh_link
+from pliant.analysis.lumped.mesh import LinkMesh, NodedLink, mesh_link
 from pliant.analysis.lumped.node_equations import (
     Floats,
     LinkEquations,
@@ -46,6 +46,7 @@ from pliant.analysis.lumped.node_equations import (
     tilde,
 )
 from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, LoopRows, Skeleton, close_motion, loop_rows
+from pliant.analysis.lumped.reduced_link import ReducedLink, is_reduced, reduced_link
 from pliant.errors import ModelError, did_you_mean, require_count, require_word, show
 from pliant.mechanism import assemble
 from pliant.model.description.actuators import refuse_lines
@@ -98,8 +99,27 @@ class AssembledMotion:
     loads: AppliedLoads = NO_LOADS
 
 
+def _require_known(robot: Robot, variant: Variant, stiffening: bool | None, elements: Mapping[str, int]) -> None:
+    """Refuse what the method does not know, and what links by their own coordinates cannot be."""
+    if robot.actuators:
+        raise ModelError(
+            f"robot '{robot.name}': the method lumped_fe knows no actuators between places, such as "
+            f"'{robot.actuators[0].name}'; use the method recursive"
+        )
+    for link in robot.links:
+        if not is_reduced(link, robot):
+            continue
+        what = f"link '{link.name}': it is known by its own coordinates, not by nodes along a straight axis"
+        if link.name in elements:
+            raise ModelError(f"{what}; it has no elements whose number could be given")
+        if variant != "complete":
+            raise ModelError(f"{what}; its equations are complete, and there are no others (variant: complete)")
+        if stiffening is False:
+            raise ModelError(f"{what}; what internal forces do to it is part of its equations: leave stiffening out")
+
+
 class LumpedModel:
-    """A robot of meshed links.
+    """A robot of meshed links. Modal data, finite elements, exact and curved rods keep their own coordinates.
 
     robot       or its name, or the path of its file
     elements    elements of every bending link, or link -> elements; default: as described (8 where modes are described)
@@ -127,15 +147,26 @@ class LumpedModel:
             if number is not None:
                 require_count(f"elements of link '{name}'" if known is elements else "elements", number)
         self.robot, self.variant = robot, variant
-        meshes = [mesh_link(link, robot, known.get(link.name)) for link in robot.links]
-        if stiffening is not None:
-            meshes = [replace(mesh, bending="second-order" if stiffening else "linear") for mesh in meshes]
+        _require_known(robot, variant, stiffening, elements if isinstance(elements, Mapping) else {})
+        meshes: list[NodedLink] = []
+        for link in robot.links:
+            if is_reduced(link, robot):
+                meshes.append(reduced_link(link, robot))
+                continue
+            mesh = mesh_link(link, robot, known.get(link.name))
+            kinds = {None: mesh.bending, True: "second-order", False: "linear"}
+            meshes.append(replace(mesh, bending=kinds[stiffening]))
         self.meshes = tuple(meshes)
         self.skeleton = Skeleton(assemble(rigid_twin(robot)), self.meshes)
         self.loops: list[LoopRows] = [loop_rows(self.skeleton, loop) for loop in self.skeleton.mechanism.loops]
-        self.links = tuple(LinkEquations.of(mesh, variant) for mesh in self.meshes)
+        self.links = tuple(
+            LinkEquations.reduced(mesh)
+            if isinstance(mesh, ReducedLink)
+            else LinkEquations.of(cast("LinkMesh", mesh), variant)
+            for mesh in self.meshes
+        )
         stiffens = any(mesh.bending == "second-order" for mesh in self.meshes)
-        self.geometry = [LinkGeometry(mesh) for mesh in self.meshes] if stiffens else []
+        self.geometry = [geometry_of(mesh) for mesh in self.meshes] if stiffens else []
         self.numbering = Numbering(self.skeleton)
         self.elimination: DependentChoice | None = None
         # full matrices are faster than sparse ones

@@ -9,9 +9,9 @@ displacements of its own. Were it a node, frames would decide about the elements
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ SAME_PLACE = 1e-9
 MOST_RATIO_NODES = 400
 """Damping by a ratio of every mode is a full matrix: only for links with no more nodes."""
 
+COMPONENTS = ("dx", "dy", "dz", "rx", "ry", "rz")
+"""Displacements and turns of a node."""
+
 _GAUSS = np.polynomial.legendre.leggauss(5)
 
 
@@ -50,6 +53,59 @@ class FramePlace:
     node: int
     p: Floats
     R: Floats
+
+
+class NodedLink(Protocol):
+    """What the robot needs to know of a link: places that move with its root and with displacements of its own.
+
+    bodies   places and rigid bodies there
+    frames   where joints, payloads and closures sit
+    bending  linear; or second-order: internal forces stiffen it
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def bodies(self) -> NodeBodies: ...
+    @property
+    def frames(self) -> Mapping[str, FramePlace]: ...
+    @property
+    def bending(self) -> str: ...
+    @property
+    def nodes(self) -> int:
+        """Number of nodes, the root included."""
+        ...
+
+    @property
+    def places(self) -> int:
+        """Number of nodes and of places between them, or of frames."""
+        ...
+
+    @property
+    def own(self) -> int:
+        """Number of displacements that are the link's own."""
+        ...
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Names of the own displacements, without that of the link."""
+        ...
+
+    def from_root(self, place: int) -> Floats:
+        """Displacement of a place by that of the root, own displacements held (6, 6)."""
+        ...
+
+    def by_own(self, place: int) -> tuple[list[int], Floats]:
+        """Which own displacements move a place, and its displacement by them (6, k)."""
+        ...
+
+    def carried(self) -> csr_array:
+        """Displacements (6 places) of the rigid link by that of its root (6)."""
+        ...
+
+    def spread(self) -> csr_array:
+        """All displacements (6 places) by those of the root and the own ones (6 + own)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,6 +157,12 @@ class LinkMesh:
     def own(self) -> int:
         """Number of displacements that are the link's own: active components of all nodes but the root."""
         return (self.nodes - 1) * int(self.active.sum())
+
+    @property
+    def words(self) -> list[str]:
+        """Names of the own displacements: NODE.dx to NODE.rz."""
+        components = [COMPONENTS[c] for c in np.flatnonzero(self.active)]
+        return [f"{node}.{word}" for node in range(1, self.nodes) for word in components]
 
     def from_root(self, place: int) -> Floats:
         """Displacement of a node or place by that of the root, own components held (6, 6)."""
@@ -157,10 +219,8 @@ def mesh_link(link: Link, robot: Robot, elements: int | None = None) -> LinkMesh
     """The nodes of a link; ``elements`` replaces the number in its description."""
     if not link.is_flexible:
         return _rigid(link, build_body(link, robot))
-    words = words_of(link, robot)
-    given = words.elements()
-    if given is None:
-        raise ModelError(f"link '{link.name}': {words.no_nodes}")
+    given = words_of(link, robot).elements()
+    assert given is not None, "links without nodes are reduced links"
     profile, families = given.profile, given.families
     nodes = np.array(element_nodes(profile, elements or given.number or DEFAULT_ELEMENTS))
     if any(FAMILIES[name].bends for name in families) and (problem := too_short(tuple(nodes))):

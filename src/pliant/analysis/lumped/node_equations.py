@@ -21,6 +21,7 @@ M z_ddot + C z_dot + K z + f = 0, by adding them up.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pliant.analysis.lumped.displacements import Jet
     from pliant.analysis.lumped.mesh import LinkMesh
     from pliant.analysis.lumped.nominal_motion import LinkMotion
+    from pliant.analysis.lumped.reduced_link import ReducedLink
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +83,7 @@ class NodeBodies:
 
 
 class NodeTerms(NamedTuple):
-    """C and K (n, 6, 6) and the wrench F (n, 6) of the nominal motion, at every node."""
+    """C and K (n, 6, 6) and the wrench F (n, 6) of the nominal motion, at every node; of a link (s, s) and (s,)."""
 
     C: Floats
     K: Floats
@@ -140,9 +142,9 @@ def _both(A: Floats) -> Floats:
 class MotionBasis(NamedTuple):
     """The terms as linear combinations, so that many instants of a motion cost one product.
 
-    C  (3, n, 6, 6)   by the components of w
-    K  (12, n, 6, 6)  by those of a, w_dot and the products w_i w_j of ``PAIRS``
-    F  (12, n, 6)
+    C  (3, ...)   by the components of w
+    K  (12, ...)  by those of a, w_dot and the products w_i w_j of ``PAIRS``
+    F  (12, ...)
     """
 
     C: Floats
@@ -150,22 +152,18 @@ class MotionBasis(NamedTuple):
     F: Floats
 
 
-def motion_basis(bodies: NodeBodies, variant: Variant = "complete") -> MotionBasis:
-    """Terms of unit motions."""
+def motion_basis(terms: Callable[[Floats, Floats, Floats], NodeTerms]) -> MotionBasis:
+    """Terms of unit motions, from those of any motion (w, w_dot, a), each (3,)."""
     unit, none = np.eye(3), np.zeros(3)
-
-    def at(w: Floats = none, w_dot: Floats = none, a: Floats = none) -> NodeTerms:
-        return node_terms(bodies, w, w_dot, a, variant)
-
-    spins = [at(w=e) for e in unit]
-    parts = [*(at(a=e) for e in unit), *(at(w_dot=e) for e in unit)]
+    spins = [terms(e, none, none) for e in unit]
+    parts = [*(terms(none, none, e) for e in unit), *(terms(none, e, none) for e in unit)]
     K, F = [t.K for t in parts], [t.F for t in parts]
     for i, j in PAIRS:
         if i == j:
             K.append(spins[i].K)
             F.append(spins[i].F)
         else:
-            both = at(w=unit[i] + unit[j])
+            both = terms(unit[i] + unit[j], none, none)
             K.append(both.K - spins[i].K - spins[j].K)
             F.append(both.F - spins[i].F - spins[j].F)
     return MotionBasis(np.stack([t.C for t in spins]), np.stack(K), np.stack(F))
@@ -211,10 +209,20 @@ class LinkEquations:
     F_n: Floats
 
     @classmethod
+    def reduced(cls, link: ReducedLink) -> LinkEquations:
+        """The equations of a link by its own coordinates, whose wrench of the nominal motion acts at its root."""
+        M, D, K = (csr_array(x) for x in link.constants())
+        basis = motion_basis(link.moving_terms)
+        F_n = np.zeros((len(basis.F), 6 * link.places))
+        F_n[:, :6] = basis.F[:, :6]
+        C_w, K_w = (tuple(csr_array(part) for part in parts) for parts in (basis.C, basis.K))
+        return cls(link.spread(), M, D, K, C_w, K_w, basis.F, F_n)
+
+    @classmethod
     def of(cls, mesh: LinkMesh, variant: Variant = "complete") -> LinkEquations:
         """The equations of a meshed link."""
         S = mesh.spread()
-        basis = motion_basis(mesh.bodies, variant)
+        basis = motion_basis(lambda w, w_dot, a: node_terms(mesh.bodies, w, w_dot, a, variant))
 
         def onto(blocks: Floats) -> csr_array:
             whole = csr_array(S.T @ block_diagonal(blocks) @ S)

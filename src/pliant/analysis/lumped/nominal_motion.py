@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pliant.analysis.lumped.mesh import FramePlace, LinkMesh
+from pliant.analysis.lumped.mesh import FramePlace, NodedLink
 from pliant.analysis.lumped.node_equations import Floats, tilde
 from pliant.errors import ModelError
 from pliant.mechanism import BASE
@@ -220,7 +220,7 @@ def _freedoms(joint: MemberJoint) -> tuple[Floats, Floats, Floats]:
 class Skeleton:
     """Joints and frames of the nominal robot, whose links are rigid, parents first."""
 
-    def __init__(self, mechanism: Mechanism, meshes: Sequence[LinkMesh]) -> None:
+    def __init__(self, mechanism: Mechanism, meshes: Sequence[NodedLink]) -> None:
         self.mechanism, self.meshes = mechanism, tuple(meshes)
         self.joints: tuple[str, ...] = mechanism.coordinates
         self.seats: list[JointSeat] = []

@@ -33,6 +33,7 @@ from pliant.analysis.lumped.frequencies import PathFrequencies, frequencies_alon
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Variant
 from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.reduced_link import ReducedLink
 from pliant.analysis.lumped.successive import CorrectedMotion, lowest_frequency, reactions_along, step_times
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, require_count, require_word, show
@@ -123,9 +124,13 @@ class ElasticRun:
         return self._once(f"frame {name}", made)
 
     def nodes(self, link: str) -> Floats:
-        """Displacements and turns (N, nodes, 6) of the nodes of a link, the root first, base axes."""
+        """Displacements and turns (N, nodes, 6) of the nodes of a link, the root first, base axes.
+
+        Of a link by its own coordinates: of its root and its frames, as ``model.meshes[...].names`` has them.
+        """
         self.model.robot.link(link)
-        count = self.model.meshes[self.model.robot.link_names.index(link)].nodes
+        mesh = self.model.meshes[self.model.robot.link_names.index(link)]
+        count = mesh.places if isinstance(mesh, ReducedLink) else mesh.nodes
 
         def made() -> Floats:
             parts = [nodal_displacements(self.model, a, state, link)[:, :count] for _, a, state in self._pieces()]
@@ -167,7 +172,7 @@ class ElasticRun:
 
     def _large_turns(self) -> Iterator[str]:
         for link, mesh in zip(self.model.robot.links, self.model.meshes, strict=True):
-            if mesh.nodes == 1:
+            if not mesh.own:
                 continue
             moved = self.nodes(link.name)
             turn = np.linalg.norm(moved[:, 1:, 3:] - moved[:, :1, 3:], axis=2).max(axis=1)
