@@ -40,6 +40,7 @@ from pliant.analysis.singularity import LostDirection as LostDirection
 from pliant.analysis.singularity import Singularity as Singularity
 from pliant.analysis.singularity import singularities_along as singularities_along
 from pliant.analysis.singularity import singularity as singularity
+from pliant.analysis.spin import frequencies_in_rotation as frequencies_in_rotation
 from pliant.analysis.statics import NoEquilibriumError as NoEquilibriumError
 from pliant.analysis.workspace import FrameWorkspace as FrameWorkspace
 from pliant.analysis.workspace import WorkspaceBranch as WorkspaceBranch

@@ -9,6 +9,8 @@ from scipy.special import ellipe, ellipk
 
 import pliant
 from pliant import Beam, Dynamics, Joint, Link, Loop, Modes, NoEquilibriumError, Properties, Rigid, Robot
+from pliant.analysis import load_path
+from pliant.analysis.buckling import critical_load
 from pliant.analysis.limits import ModelLimitWarning
 from pliant.analysis.load_path import BALANCED, balanced
 from pliant.analysis.modes import vibration_modes
@@ -136,6 +138,35 @@ def test_lateral_buckling():
     # it bends across and twists; in its own plane nothing happens
     shape = dict(zip(found.names, np.abs(found.shape), strict=True))
     assert shape["arm.bend_z.1"] < 1e-6 * max(shape["arm.bend_y.1"], shape["arm.torsion.1"])
+
+
+def test_a_strip_of_second_order_is_told_that_it_may_leave_sideways():
+    """Nothing in it softens; its exact twin buckles at 82 times the load."""
+    modes = Modes(shape="clamped-free", bend_y=2, bend_z=2, torsion=1)
+    strip = Beam(length=0.5, section={"rectangle": {"width": 0.002, "height": 0.03}}, material="steel", modes=modes)
+    arm = Dynamics(
+        Robot(name="strip", gravity=(0, 0, 0), links=[Link(name="arm", joint=FIXED, beam=strip)]), compile="never"
+    )
+    found = critical_load(arm, {"tip": [0, 0, -1.0]})
+    assert found.kind == "none"
+    assert "links of second-order bending do not know lateral buckling" in found.warnings[0]
+    # a push along it, or across its soft plane, is none of this
+    for load in ([-1, 0, 0], [0, 1, 0]):
+        assert not any("lateral" in text for text in critical_load(arm, {"tip": load}).warnings)
+
+
+def test_the_linear_answer_stays_where_the_path_is_lost(monkeypatch):
+    """Newton's method that fails at half the critical load: the factor is that of the linear problem, and told so."""
+    arm, advance = column("second-order"), load_path.Follower.advance
+    monkeypatch.setattr(
+        load_path.Follower, "advance", lambda self, a, step: advance(self, a, step) if a.s < 1.2 else None
+    )
+    found = critical_load(arm, {"tip": [-1.0, 0.0, 0.0]})
+    assert (found.kind, found.factor) == ("linear", pytest.approx(np.pi**2 / 4, rel=1e-3))
+    assert 1.2 <= found.path.factors[-1] < found.factor
+    assert any("path of equilibria was lost at" in text for text in found.warnings)
+    with pytest.raises(ValueError, match="does not bifurcate: no critical state was found on its path"):
+        found.branch(until=2.0)
 
 
 # ---------------------------------------------------------------- snap-through

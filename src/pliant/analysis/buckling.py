@@ -38,6 +38,8 @@ SOFTENED = 0.1
 """... and part of the stiffness that the load itself may change over it."""
 NO_STIFFNESS = 1e-12
 """Part of the largest stiffness that is none."""
+LEAST_BENT = 1e-9
+"""Motion (reach, or rad) of a coordinate under the load that is rounding."""
 BEYOND = 5.0
 """Times the linear factor at which a path without a critical state is given up."""
 
@@ -47,7 +49,8 @@ class Buckling:
     """Critical loads of a robot.
 
     factor    times the load at which the first critical state is met on the path of equilibria; inf if none is
-    kind      "bifurcation" (it leaves sideways), "limit point" (it snaps through) or "none"
+    kind      "bifurcation" (it leaves sideways), "limit point" (it snaps through) or "none"; "linear" where the path
+              could not be followed to a critical state: factor, shape and state are those of the linear problem
     shape     motion at that state (n,), its largest displacement one (reach of the robot, or a radian)
     q         that state (n,)
     factors   critical factors of the linear problem about the state without the load, the lowest first (k,)
@@ -59,7 +62,7 @@ class Buckling:
 
     arm: Dynamics
     factor: float
-    kind: Literal["bifurcation", "limit point", "none"]
+    kind: Literal["bifurcation", "limit point", "none", "linear"]
     shape: Floats
     q: Floats
     factors: Floats
@@ -81,7 +84,8 @@ class Buckling:
     def branch(self, *, until: float, side: float = 1.0) -> LoadPath:
         """The path that leaves at the bifurcation, to ``until`` times the load; side -1.0: to the other side."""
         if self.kind != "bifurcation":
-            where = f"it has a {self.kind}" if self.kind != "none" else "no critical state was found"
+            lost = self.kind in ("none", "linear")
+            where = "no critical state was found on its path" if lost else f"it has a {self.kind}"
             raise ValueError(f"robot '{self.arm.robot.name}' does not bifurcate: {where}; use pliant.load_path")
         x = balanced(self.problem, _started(self.problem, self.q), self.factor)
         if x is None:
@@ -167,13 +171,28 @@ def critical_load(
             "links of linear bending do not buckle: an axial force changes nothing in them; write bending: "
             "second-order or exact"
         )
+    remarks += _lateral(problem, x)
     if end is None:
         remarks.append("nothing in the robot softens under this load; give most= to follow it nevertheless")
         still = np.zeros(arm.size)
         path = Follower(problem, x, 0.0, unit=1.0).path(until=inf, most=1)
         return Buckling(arm, inf, "none", still, problem.split(x)[0], factors, shapes, path, problem, tuple(remarks))
     unit = factors[0] if len(factors) else end
-    path = Follower(problem, x, 0.0, unit=unit).path(until=end, first_critical=True)
+    lost = list[NoEquilibriumError]()
+    path = Follower(problem, x, 0.0, unit=unit).path(until=end, first_critical=True, lost=lost)
+    if lost and len(factors):
+        remarks.append(
+            f"the path of equilibria was lost at {path.factors[-1]:.4g} times the load, before a critical state: "
+            f"{lost[0]}. The factor is that of the linear problem about the state without the load, which is right "
+            "only where the robot moves little before it buckles"
+        )
+        start = problem.split(x)[0]
+        remarks += state_limits(arm, path.q[-1])
+        return Buckling(
+            arm, float(factors[0]), "linear", shapes[:, 0], start, factors, shapes, path, problem, tuple(remarks)
+        )
+    if lost:
+        raise lost[0]
     met = path.critical[0] if path.critical else None
     state = problem.split(x)[0] if met is None else met.q
     remarks += state_limits(arm, state)
@@ -181,6 +200,26 @@ def critical_load(
     kind = "none" if met is None else met.kind
     factor = inf if met is None else met.factor
     return Buckling(arm, factor, kind, shape, state, factors, shapes, path, problem, tuple(remarks))
+
+
+def _lateral(problem: Statics, x: Floats) -> list[str]:
+    """Second-order beams that the load bends in their stiffer plane: they may buckle sideways, and do not know it."""
+    arm, found = problem.arm, list[str]()
+    way = np.abs(problem.slope(x, 0.0)[: arm.size] / coordinate_sizes(arm, problem.split(x)[0]))
+    for member in arm.mechanism.members:
+        own = way[member.elastic]
+        bent = {
+            name.partition(".")[0] for name, moved in zip(member.body.names, own, strict=True) if moved > LEAST_BENT
+        }
+        if bent and words_of(member.link, arm.robot).overlooks_lateral_buckling(bent):
+            found.append(member.name)
+    if not found:
+        return []
+    return [
+        f"the load bends {', '.join(found)} in the stiffer plane, and links of second-order bending do not know "
+        "lateral buckling (bending across with torsion), which may come first: write bending: exact with torsion and "
+        "both planes, or give modal data of the solid"
+    ]
 
 
 def _started(problem: Statics, q: Floats) -> Floats:

@@ -257,10 +257,20 @@ class Follower:
             step = min(step * (1.5 if k <= 3 else 0.7 if k >= 6 else 1.0), LONGEST)
             yield a, taken
 
-    def path(self, *, until: float, first_critical: bool = False, most: int = MOST_POINTS) -> LoadPath:
-        """As far as the factor ``until``, or only to the first critical state."""
+    def path(
+        self,
+        *,
+        until: float,
+        first_critical: bool = False,
+        most: int = MOST_POINTS,
+        lost: list[NoEquilibriumError] | None = None,
+    ) -> LoadPath:
+        """As far as the factor ``until``, or only to the first critical state.
+
+        lost  takes the error where the path cannot be followed, and what was found so far is given; default: raise it
+        """
         points, critical = [self.first], list[Critical]()
-        for b, step in self.points():
+        for b, step in self._kept(lost):
             a = points[-1]
             if b.unstable != a.unstable:
                 critical.append(self.critical(a, b, step, len(points) - 1))
@@ -281,6 +291,15 @@ class Follower:
             np.array([p.unstable for p in points]),
             tuple(critical),
         )
+
+    def _kept(self, lost: list[NoEquilibriumError] | None) -> Iterator[tuple[Point, float]]:
+        """``points``, of which the last error may be kept instead of raised."""
+        try:
+            yield from self.points()
+        except NoEquilibriumError as error:
+            if lost is None:
+                raise
+            lost.append(error)
 
     def _landed(self, a: Point, b: Point, s: float) -> Point:
         part = (s - a.s) / (b.s - a.s)

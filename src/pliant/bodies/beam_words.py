@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import pi
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -59,6 +59,8 @@ ROUNDING = 1e-12
 """Of an inertia, relative to the mass times the square of the length of the link."""
 MORE_MODES = 2
 """Modes that a refinement adds to every family; it doubles the number of elements and nodes."""
+LATERAL = 0.2
+"""Bending stiffness across over that of the loaded plane below which a beam is a strip that may buckle laterally."""
 SMALL_TURN = 0.5
 """Turn along an exact beam (rad) up to which any number of stations does."""
 COLUMNS = ("section", "kg/m", "EIy N m²", "EIz N m²", "GJ N m²", "EA N")
@@ -278,6 +280,15 @@ class BeamWords(BodyWords):
     def has_axial_limits(self) -> bool:
         """Whether it bends, but not exactly: second-order bending does not know where a buckled beam comes to rest."""
         return self.beam.bending != "exact" and any(family.bends for family in self.families)
+
+    def overlooks_lateral_buckling(self, bent: Collection[str]) -> bool:
+        """A beam of second order whose other plane is much softer than the one in which a load bends it."""
+        if self.beam.bending != "second-order":
+            return False
+        root = self.known.at(0.0)
+        planes = {"bend_y": (root.EIz, root.EIy), "bend_z": (root.EIy, root.EIz)}
+        known = ((own, other) for name, (own, other) in planes.items() if name in bent and own and other)
+        return any(float(other) < LATERAL * float(own) for own, other in known)
 
     def axial_shapes(self, body: ModalBody) -> AxialShapes:
         return shapes_of_beam(self.link, self.own_robot, body)

@@ -8,7 +8,7 @@ body is a subclass in a module of this folder, and its line in ``kinds.py``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import pi
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, NoReturn, Protocol
@@ -362,6 +362,10 @@ class BodyWords(ABC):
     def bends_linearly_by_choice(self) -> bool:
         """Whether its description chooses linear bending, which knows no buckling."""
         return self.has_bending_key and self.bending == "linear"
+
+    def overlooks_lateral_buckling(self, bent: Collection[str]) -> bool:
+        """Whether it may leave sideways, which its model does not know, under loads that bend it in these families."""
+        return False
 
     @property
     def stress_data(self) -> StressData | None:

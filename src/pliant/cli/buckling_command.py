@@ -90,6 +90,10 @@ def buckling(
 def _words(found: Buckling, what: str) -> str:
     if found.kind == "none":
         return f"no critical state up to {number(float(found.path.factors.max()))} times {what}"
+    if found.kind == "linear":
+        return (
+            f"buckles at {number(found.factor, 6)} times {what} by the linear problem, mostly along {found.leading()}"
+        )
     how = "buckles" if found.kind == "bifurcation" else "snaps through"
     return f"{how} at {number(found.factor, 6)} times {what} ({found.kind}), mostly along {found.leading()}"
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
 
+    from pliant.analysis.lumped.frequencies import SpeedFrequencies
     from pliant.analysis.modes import ModeSet
     from pliant.dynamics import Dynamics
     from pliant.model.description.robot import Robot
@@ -51,25 +52,25 @@ def over_speed(
     """Print, and draw, frequencies from rest to the speed of ``given``, JOINT=SPEED."""
     import numpy as np
 
-    from pliant.analysis.lumped.frequencies import frequencies_over_speed, turning_limits
+    from pliant.analysis.lumped.frequencies import turning_limits
 
     joint, equals, speed = given.partition("=")
     if not equals:
         refuse(f"--spin {given!r}: write it as joint=speed, such as hub=600rpm")
     speeds = np.linspace(0.0, _speed(given, speed), STEPS + 1)
-    found = frequencies_over_speed(robot, joint.strip(), speeds, count=count, at=at)
+    found, how = _turning(robot, joint.strip(), speeds, count, at)
     size = found.softened.shape[1]
     columns = [f"{k + 1}: {word}" for k in range(size) for word in ("dynamic", "stiffened")]
     rows = table(f"{found.joint}, rpm", "rad/s", *columns, words=0)
     for i in range(0, STEPS + 1, SHOWN):
         pairs = zip(found.softened[i], found.stiffened[i], strict=True)
-        hertz = [number(float(f) / TURN) for pair in pairs for f in pair]
+        hertz = ["-" if np.isnan(f) else number(float(f) / TURN) for pair in pairs for f in pair]
         rows.add_row(number(60 * speeds[i] / TURN), number(speeds[i]), *hertz)
     emit(
         f"[bold]{robot.name}[/]: natural frequencies, Hz, while '{found.joint}' turns and the other drives hold",
         rows,
         "dynamic: dynamic stiffness alone, links of linear bending; stiffened: with the geometric stiffness of\n"
-        "internal forces, as second-order links have it. 0: it does not swing, a displacement runs away",
+        f"internal forces, {how}.\n0: it does not swing, a displacement runs away",
     )
     warn(turning_limits(robot, joint.strip(), float(speeds[-1]), at))
     if csv is not None:
@@ -88,6 +89,31 @@ def over_speed(
 
         draw_speed(found, robot.name, plot)
         typer.echo(f"\ndrawn in {plot}")
+
+
+def _turning(
+    robot: Robot, joint: str, speeds: Floats, count: int, at: Mapping[str, float]
+) -> tuple[SpeedFrequencies, str]:
+    """Frequencies over speed and in words of which links: as described, or lumped nodes where all bend linearly."""
+    from pliant.analysis.lumped.frequencies import frequencies_over_speed
+    from pliant.analysis.spin import frequencies_in_rotation
+    from pliant.analysis.statics import NoEquilibriumError
+    from pliant.bodies.words import words_of
+
+    bending = [words_of(link, robot) for link in robot.links if link.is_flexible]
+    noded = all(words.elements() is not None for words in bending)
+    if noded and all(words.bending == "linear" for words in bending):
+        return frequencies_over_speed(robot, joint, speeds, count=count, at=at), "as second-order links have it"
+    try:
+        found = frequencies_in_rotation(robot, joint, speeds, count=count, at=at)
+    except NoEquilibriumError as error:
+        if not noded:
+            refuse(f"--spin: {error}; --weightless takes gravity away")
+        frozen = "as second-order links of nodes have it at this instant of the rotation"
+        return frequencies_over_speed(robot, joint, speeds, count=count, at=at), frozen
+    except ValueError as error:
+        refuse(f"--spin: {error}")
+    return found, "of the links as described, bent as the rotation bends them"
 
 
 def _speed(given: str, text: str) -> float:
