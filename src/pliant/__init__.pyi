@@ -15,6 +15,7 @@ from pliant.analysis.inverse_kinematics import OutOfReachError as OutOfReachErro
 from pliant.analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from pliant.analysis.link_stress import StressPeak as StressPeak
 from pliant.analysis.link_stress import stress_peak as stress_peak
+from pliant.analysis.line_forces import line_pushes as line_pushes
 from pliant.analysis.load_path import LoadPath as LoadPath
 from pliant.analysis.load_path import load_path as load_path
 from pliant.analysis.lumped.frequencies import PathFrequencies as PathFrequencies

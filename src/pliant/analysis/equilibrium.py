@@ -54,6 +54,7 @@ class Equilibrium(NamedTuple):
     names     of the coordinates, and their units
     inputs    names of the actuated joints
     loads, followers  on frames, along base axes or with the frames
+    pushes    N, of the actuators along lines that hold their length, by name
     """
 
     q: Floats
@@ -67,6 +68,7 @@ class Equilibrium(NamedTuple):
     inputs: tuple[str, ...] = ()
     loads: Mapping[str, Floats] = MappingProxyType({})
     followers: Mapping[str, Floats] = MappingProxyType({})
+    pushes: Mapping[str, float] = MappingProxyType({})
 
     def rows(self) -> list[tuple[str, float, str, float | None, str]]:
         """Name of each coordinate, its value and unit, and the effort that holds it with its unit, if it is driven."""
@@ -88,6 +90,7 @@ class Equilibrium(NamedTuple):
             (name, f"{value:.6g} {unit}", "" if effort is None else f"{effort:.6g} {word}")
             for name, value, unit, effort, word in self.rows()
         ]
+        rows += [(name, "held length", f"{push:.6g} N") for name, push in self.pushes.items()]
         return html_page("Equilibrium", ("coordinate", "value", "effort that holds it"), rows, self.warnings)
 
 
@@ -129,7 +132,7 @@ def state_of_rest(
     """Equilibrium without raised warnings: what is beyond the limits of the model is in its ``warnings`` only."""
     problem = _problem(arm, q, tau, loads, followers, rates)
     found, x = _solved(problem)
-    told = state_limits(arm, found.q, found.v, tau=found.tau, loads=problem.loads)
+    told = state_limits(arm, found.q, found.v, tau=found.tau, loads=[*problem.loads, *problem.line_loads(x)])
     return found._replace(warnings=(*told, *stability(problem, x)))
 
 
@@ -168,7 +171,7 @@ def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
     """The equilibrium, and all unknowns of it."""
     arm = problem.arm
     floats = [m.joint.name for m in arm.mechanism.members if m.joint.kind.symbol.floats]
-    if floats and any(arm.robot.gravity) and not arm.loops.rows and not problem.loads:
+    if floats and any(arm.robot.gravity) and not arm.loops.rows and not problem.loads and problem.lines is None:
         raise NoEquilibriumError(
             f"robot '{arm.robot.name}' has no equilibrium: nothing holds the free joint '{floats[0]}', and gravity "
             "makes it fall; write gravity: [0, 0, 0] for one in orbit (`--weightless` for its modes), or fix its base"
@@ -189,6 +192,8 @@ def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
     q, tau, _ = problem.split(x)
     _check_steady(problem, q)
     arm = problem.arm
+    held = () if problem.lines is None else problem.lines.held_names
+    acting = [load for load in (*problem.loads, *problem.line_loads(x)) if not load.follows]
     found = Equilibrium(
         q,
         tau,
@@ -198,8 +203,12 @@ def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
         names=arm.names,
         units=arm.mechanism.units,
         inputs=arm.inputs,
-        loads={load.frame: load.value for load in problem.loads if not load.follows},
+        loads={
+            frame: sum((load.value for load in acting if load.frame == frame), np.zeros(6))
+            for frame in dict.fromkeys(load.frame for load in acting)
+        },
         followers={load.frame: load.value for load in problem.loads if load.follows},
+        pushes=dict(zip(held, problem.pushes(x).tolist(), strict=True)),
     )
     return found, x
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import pi
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import resting, settle
 from pliant.analysis.limits import state_limits, tell
+from pliant.analysis.line_forces import RestingLines
 from pliant.analysis.statics import Loads, is_symmetric, wrenches
 from pliant.analysis.tangent import Tangent, tangent
 from pliant.analysis.vibrations import complex_vibrations, rigid_motions, vibrations
@@ -149,8 +150,9 @@ def modes(
     loads      frame -> force (3,) N, or force and moment (6,) N, N m, along the axes of the base
     followers  the same along the axes of the frame, with which they turn
 
-    Gravity and loads enter with their stiffness. Joints without drive are free unless they are named. Of closed loops
-    any joints may be named: those that the loops and the others hold already add nothing.
+    Gravity and loads enter with their stiffness, and so do springs along lines and the oil of cylinders whose valves
+    are shut; commanded forces along lines hold their length as drives do. Joints without drive are free unless they are
+    named. Of closed loops any joints may be named: those that the loops and the others hold already add nothing.
     """
     from pliant.analysis.left_out import left_out_of
 
@@ -175,12 +177,18 @@ def vibration_modes(
     rates, still = arm.v(v), np.zeros(arm.size)
     acting = [*wrenches(loads), *wrenches(followers, follows=True)]
     tau = np.zeros(len(arm.inputs))
-    if arm.loops.rows:
-        tau = settle(arm, state, loads=loads, followers=followers).tau
-    t = tangent(arm, state, rates, still, tau, dry_friction=False, loads=acting)
+    pushes: Mapping[str, float] = {}
+    rows: Mapping[str, Floats] = {}
+    lines = RestingLines(arm) if arm.robot.actuators else None
+    if arm.loops.rows or (lines is not None and lines.holding):
+        rest = settle(arm, state, loads=loads, followers=followers)
+        tau, pushes = rest.tau, rest.pushes
+    if lines is not None:
+        rows = lines.rigid_rows(lines.at(state))
+    t = tangent(arm, state, rates, still, tau, dry_friction=False, loads=acting, pushes=pushes)
     if len(t.M) and not arm.loops.rows and (loose := arm.without_inertia(state)):
         raise ValueError(f"robot '{arm.robot.name}' has no modes: {loose}")
-    Z = free_motions(arm, t, locked)
+    Z = free_motions(arm, t, locked, rows)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
     motions = t.N @ Z
     own = slice(0, count)
@@ -203,6 +211,9 @@ def vibration_modes(
     shapes = motions @ vectors[:, own]
     shares = (shapes.conj() * (arm.mass_matrix(state) @ shapes)).real
     # efforts of a rotating robot are not those of rest
+    if lines is not None:
+        at = lines.at(state)
+        acting += lines.wrenches(at, lines.rest(at, np.array([pushes[name] for name in lines.held_names])))
     told = tuple(state_limits(arm, state, rates, tau=None if rates.any() else tau, loads=acting))
     return ModeSet(squares[own], shapes, ratios[own], shares, arm.names, state, arm, told, rates)
 
@@ -215,15 +226,22 @@ def held_squares(arm: Dynamics, M: Floats, K: Floats) -> Floats:
     return vibrations(M, (K + K.T) / 2, rigid_motions(arm, Z, M, K))[0]
 
 
-def free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:
-    """Z (m, k): motions of the independent coordinates that keep the motor angles of the locked joints."""
+def free_motions(
+    arm: Dynamics, t: Tangent, locked: bool | Sequence[str], lines: Mapping[str, Floats] | None = None
+) -> Floats:
+    """Z (m, k): motions of the independent coordinates that keep the motor angles of the locked joints.
+
+    lines  name -> dl/dq (n,) of actuators along lines that are locked as joints are
+    """
     if locked is False:
         return np.eye(len(t.names))
-    joints = arm.inputs if locked is True else ((locked,) if isinstance(locked, str) else tuple(locked))
+    lines = lines or {}
+    every = (*arm.inputs, *lines)
+    joints = every if locked is True else ((locked,) if isinstance(locked, str) else tuple(locked))
     # x[pivots] = -rows[:, others] x[others], one row for each joint that the loops and the rows before leave free
     rows, pivots = np.zeros((0, len(t.names))), list[int]()
     for name in joints:
-        row = _motor_row(arm, name) @ t.N
+        row = (lines[name] if name in lines else _motor_row(arm, name)) @ t.N
         left = row - row[pivots] @ rows
         largest = int(np.argmax(np.abs(left))) if len(left) else 0
         if not len(left) or abs(left[largest]) <= HELD * np.abs(row).max():

@@ -2,6 +2,8 @@
 
     h(q, v) - f(q, s) - B tau - J^T lambda = 0,   B^T (q - q0) = 0 (held drives),   gaps(q) = 0
 
+Actuators along lines add their pushes; those that hold their length l add F (dl/dq)^T and l(q) = l(q0).
+
 The factor s multiplies what grows: given loads, gravity, or everything at once. The tangent by q has three parts:
 that of the robot, of the loads (J^T w turns with q) and of the closing forces of the loops.
 """
@@ -14,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.analysis.line_forces import LineAt, RestingLines
 from pliant.bodies.words import words_of
-from pliant.model.description.actuators import refuse_lines
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -30,6 +32,8 @@ RESIDUAL = 1e-10
 """Unbalanced force, relative to the largest force in the robot, at which a state counts as equilibrium."""
 WEIGHT, STRAIN = 1e-4, 1e-16
 """Part of weight times reach, and motion (rad, m) against stiffness: RESIDUAL times their forces is rounding."""
+LINE = 1e-5
+"""Part of stiffness times length of springs along lines: RESIDUAL times it is the rounding of their lengths."""
 STEPS = 60
 SHORTEST = 1e-4
 """Smallest part of a Newton step that is still tried."""
@@ -203,7 +207,6 @@ class Statics:
         gravity_grows: bool = False,
         efforts_grow: bool = False,
     ) -> None:
-        refuse_lines(arm.robot, "analyses of rest do not know yet: simulate it")
         self.arm, self.q0, self.loads = arm, q0, tuple(loads)
         self.held = tau is None
         self.tau = np.zeros(len(arm.inputs)) if tau is None else tau
@@ -211,9 +214,15 @@ class Statics:
         self.v = np.zeros(arm.size) if v is None else v
         self.still = np.zeros(arm.size)
         self.gravity_grows, self.efforts_grow = gravity_grows, efforts_grow
+        self.lines = RestingLines(arm) if arm.robot.actuators else None
+        if self.lines is not None:
+            self.lines.require_rest(q0, self.v)
+        self.lengths = np.array([line.length for line in self._holding(q0)])
         # where all forces vanish, as in a pendulum that hangs straight, rounding is not compared with rounding
         weight = arm.robot.mass * float(np.linalg.norm(arm.robot.gravity))
         self.largest = max(WEIGHT * weight * arm.reach, STRAIN * float(np.abs(arm.stiffness).max(initial=0.0)))
+        if self.lines is not None:
+            self.largest = max(self.largest, LINE * self.lines.size(q0))
 
     def all_growing(self) -> Statics:
         """The problem with gravity and every load and effort multiplied by the factor."""
@@ -223,13 +232,39 @@ class Statics:
 
     def start(self) -> Floats:
         """The coordinates q0, without forces."""
-        return np.concatenate([self.q0, np.zeros((len(self.tau) if self.held else 0) + self.rows)])
+        return np.concatenate([self.q0, np.zeros((len(self.tau) if self.held else 0) + len(self.lengths) + self.rows)])
+
+    def _holding(self, q: Floats) -> list[LineAt]:
+        """The lines that hold their length."""
+        if self.lines is None:
+            return []
+        every = self.lines.at(q)
+        return [every[k] for k in self.lines.holding]
+
+    def pushes(self, x: Floats) -> Floats:
+        """Pushes of the lines that hold their length."""
+        n = self.arm.size + (len(self.tau) if self.held else 0)
+        return x[n : n + len(self.lengths)]
+
+    def line_loads(self, x: Floats) -> list[FrameLoad]:
+        """Pushes of all lines as forces on frames."""
+        if self.lines is None:
+            return []
+        at = self.lines.at(x[: self.arm.size])
+        return self.lines.wrenches(at, self.lines.rest(at, self.pushes(x)))
+
+    def _line_force(self, x: Floats) -> Floats:
+        """Generalised forces (n,) of all lines."""
+        if self.lines is None:
+            return np.zeros(self.arm.size)
+        at = self.lines.at(x[: self.arm.size])
+        return self.lines.force(at, self.lines.rest(at, self.pushes(x)))
 
     def split(self, x: Floats, s: float = 1.0) -> tuple[Floats, Floats, Floats]:
         """Coordinates, efforts and forces of the loops."""
         n, m = self.arm.size, len(self.tau) if self.held else 0
         given = self.tau * (s if self.efforts_grow else 1.0)
-        return x[:n], x[n : n + m] if self.held else given, x[n + m :]
+        return x[:n], x[n : n + m] if self.held else given, x[n + m + len(self.lengths) :]
 
     # ---- forces
 
@@ -248,16 +283,18 @@ class Statics:
         loads = wrench_force(self.arm, q, self.at(s))
         drive = self.arm.B @ tau
         loops = self.arm.loops.jacobian(q).T @ closing
-        parts = np.concatenate([resting, drive, loops, loads, self.arm.stiffness @ q])
+        lines = self._line_force(x)
+        parts = np.concatenate([resting, drive, loops, loads, lines, self.arm.stiffness @ q])
         size = float(np.abs(parts).max(initial=0.0))
         # a pendulum at its bottom feels none of the forces that brought it there
         self.largest = max(self.largest, size if np.isfinite(size) else 0.0)
-        return np.asarray(h - loads - drive - loops)
+        return np.asarray(h - loads - drive - loops - lines)
 
     def _conditions(self, x: Floats) -> Floats:
         q = self.split(x)[0]
         held = self.arm.B.T @ (q - self.q0) if self.held else np.zeros(0)
-        return np.concatenate([held, self.arm.loops.gaps(q)])
+        lengths = np.array([line.length for line in self._holding(q)]) - self.lengths
+        return np.concatenate([held, lengths, self.arm.loops.gaps(q)])
 
     def residual(self, x: Floats, s: float = 1.0) -> tuple[Floats, float]:
         """Unbalanced forces and violated conditions, and the largest of them relative to their sizes."""
@@ -290,10 +327,13 @@ class Statics:
         """K (n, n): how the unbalanced forces change with q, at constant efforts and forces of the loops."""
         arm, (q, tau, _) = self.arm, self.split(x, s)
         K = arm.force_derivative("q", q, self.v, self.still) - wrench_stiffness(arm, q, self.at(s))
+        if self.lines is not None:
+            at = self.lines.at(q)
+            K = K - self.lines.stiffness(q, at, self.lines.rest(at, self.pushes(x)))
         if self.gravity_grows and s != 1.0:
             K = K - (1.0 - s) * arm.gravity_derivative(q)
         if self.rows:
-            f = arm.B @ tau + wrench_force(arm, q, self.at(s))
+            f = arm.B @ tau + wrench_force(arm, q, self.at(s)) + self._line_force(x)
             if self.gravity_grows:
                 f = f + (1.0 - s) * arm.gravity(q)
             K = K - arm.loops.closing_stiffness(q, arm.loops.kept_multipliers(q, self.v, self.still, f))
@@ -302,7 +342,8 @@ class Statics:
     def constraints(self, q: Floats) -> Floats:
         """What may not move (k, n): held motor angles and loops."""
         J = self.arm.loops.jacobian(q)
-        return np.vstack([self.arm.B.T, J]) if self.held else J
+        rows = [line.row for line in self._holding(q)]
+        return np.vstack([*([self.arm.B.T] if self.held else []), *rows, J])
 
     def settled(self, x: Floats, s: float = 1.0, most: int = STEPS) -> tuple[Floats, float, int]:
         """The state at rest near x at a constant factor, its error, and the Newton steps that it took."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.line_forces import RestingLines
 from pliant.analysis.statics import FrameLoad, wrench_force, wrench_stiffness
-from pliant.model.description.actuators import refuse_lines
+from pliant.errors import ModelError
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -54,11 +55,27 @@ def tangent(
     *,
     dry_friction: bool,
     loads: Sequence[FrameLoad] = (),
+    pushes: Mapping[str, float] | None = None,
 ) -> Tangent:
-    """The linearised equations at a state whose accelerations are a, under loads; without loops tau drops out."""
-    refuse_lines(arm.robot, "linearised equations do not know yet: simulate it")
+    """The linearised equations at a state whose accelerations are a, under loads; without loops tau drops out.
+
+    pushes  of the actuators along lines that hold their length, N: those with oil give way as it does, valves shut
+    """
     d = arm.inverse_derivatives(q, v, a)
     M, D, K = d.a, d.v, d.q - wrench_stiffness(arm, q, loads)
+    pushed = np.zeros(arm.size)
+    if arm.robot.actuators:
+        lines = RestingLines(arm)
+        lines.require_rest(q, v)
+        if pushes is None and lines.holding:
+            unknown = ", ".join(f"'{name}'" for name in lines.held_names)
+            raise ModelError(
+                f"robot '{arm.robot.name}': this linear model does not know the states of {unknown}; pliant.modes has "
+                "the stiffness of their oil with shut valves, and pliant.simulate follows them"
+            )
+        at = lines.at(q)
+        rest = lines.vibrating(at, np.array([(pushes or {})[name] for name in lines.held_names]))
+        K, D, pushed = K - lines.stiffness(q, at, rest), D + lines.damping(at, rest), lines.force(at, rest)
     if not dry_friction:
         D = D - _dry_slope(arm, v)
     still = np.zeros((arm.size, arm.size))
@@ -67,7 +84,7 @@ def tangent(
     model = arm.reduced(q, v)
     N, names = model.N, model.names
     # the closing forces J^T lambda turn with the frames that they act on
-    forces = arm.B @ tau + wrench_force(arm, q, loads)
+    forces = arm.B @ tau + wrench_force(arm, q, loads) + pushed
     K = K - arm.loops.closing_stiffness(q, arm.loops.kept_multipliers(q, v, a, forces))
     P, G, H = _turning(arm, q, v, a, N, names)
     stiffness, damping = K @ N + D @ P + M @ G, D @ N + M @ H

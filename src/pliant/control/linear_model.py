@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.analysis.equilibrium import resting
 from pliant.analysis.limits import state_limits, tell
-from pliant.analysis.statics import NoEquilibriumError
+from pliant.analysis.line_forces import RestingLines
+from pliant.analysis.statics import FrameLoad, NoEquilibriumError
 from pliant.analysis.tangent import Tangent, tangent
 from pliant.control.output_rows import OutputRow, State, output_row
 from pliant.control.state_space import ReducedModel, SampledModel, StateSpace
 from pliant.errors import did_you_mean
+from pliant.model.description.actuators import refuse_lines
 from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
@@ -331,13 +333,27 @@ def linearise(
         if x.shape != (arm.size,):
             raise ValueError(f"{name} has shape {x.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
     _require_closed_rates(arm, state, rates)
-    efforts = arm.inverse(state, rates, np.zeros(len(arm.inputs))).tau if tau is None else arm.tau(tau)
-    a = arm.forward(state, rates, efforts)
-    tell(state_limits(arm, state, rates, a, tau=efforts))
+    force, loads = _line_forces(arm, state, rates)
+    still = np.zeros(len(arm.inputs))
+    efforts = arm.inverse(state, rates, still, force=force).tau if tau is None else arm.tau(tau)
+    a = arm.forward(state, rates, efforts, force=force)
+    tell(state_limits(arm, state, rates, a, tau=efforts, loads=loads))
     t = tangent(arm, state, rates, a, efforts, dry_friction=dry_friction)
     model = LinearModel(arm, t, state, rates, efforts, a, t.names)
     names = (outputs,) if isinstance(outputs, str) else outputs
     return model if names is None else model.with_outputs(*names)
+
+
+def _line_forces(arm: Dynamics, q: Floats, v: Floats) -> tuple[Floats | None, list[FrameLoad]]:
+    """Generalised forces (n,) of springs along lines, and their forces on frames; none without any."""
+    if not arm.robot.actuators:
+        return None, []
+    lines = RestingLines(arm)
+    at = lines.at(q)
+    if lines.holding:
+        refuse_lines(arm.robot, "have commands and states that a linear model does not know: pliant.modes, or simulate")
+    rest = lines.rest(at, np.zeros(0))
+    return lines.force(at, rest) - lines.damping(at, rest) @ v, lines.wrenches(at, rest)
 
 
 LOOSE = 1e-6

@@ -36,6 +36,8 @@ class LineForces(PointForce):
         self.gains = (*(x for each in own for x in each), *self._fed.values())
         self.channels = sum(command.channels for _, command in lines)
         self.breaks = tuple(t for _, command in lines for t in command.breaks)
+        self.kinks = tuple(dict.fromkeys(what for actuator, _ in lines for what in actuator.pushes.kinks))
+        self.fastest = max(actuator.pushes.fastest for actuator, _ in lines)
         self.states = tuple(state for actuator, command in lines for state in _states(actuator, command))
         if supply is not None:
             self.states = (*self.states, LawState(f"{supply.name}.p", "Pa", supply.rest(), PRESSURES))
@@ -49,7 +51,8 @@ class LineForces(PointForce):
         return np.hstack([np.zeros((len(t), 0)), *(command.signals(t) for _, command in self.lines)])
 
     def act(self, points: Sequence[Motion], z: Vector, signals: Vector, gains: Vector) -> PointAction:
-        pressure = None if self.supply is None else z[-1]
+        fed = dict(zip(self._fed, gains[len(gains) - len(self._fed) :], strict=True))
+        supply = None if self.supply is None else self.supply.at(z[-1], fed)
         wrenches: list[PointWrench] = []
         rates: Vector = []
         total: list[Scalar] = [0.0] * 4
@@ -62,7 +65,7 @@ class LineForces(PointForce):
             numbers = dict(zip(names, gains[cuts[0] : cuts[1]], strict=True))
             own = signals[channel : channel + command.channels]
             u, more = command.value(line, z[parts[1] : parts[2]], own, gains[cuts[1] : cuts[2]])
-            found = actuator.pushes.act(line, z[parts[0] : parts[1]], u, numbers, pressure)
+            found = actuator.pushes.act(line, z[parts[0] : parts[1]], u, numbers, supply)
             pushed = scale(found.push, along)
             wrenches += [PointWrench(scale(-1.0, pushed), [*NO_MOMENT]), PointWrench(pushed, [*NO_MOMENT])]
             rates += [*found.rates, *more]
@@ -70,7 +73,6 @@ class LineForces(PointForce):
             place, state, channel = cuts[2], parts[2], channel + command.channels
         stored, lost, supplied, drawn = total
         if self.supply is not None:
-            fed = dict(zip(self._fed, gains[place:], strict=True))
             rate, held, given = self.supply.act(z[-1], drawn, fed)
             rates, stored, supplied = [*rates, rate], stored + held, supplied + given
         return PointAction(wrenches, rates, stored, lost, supplied)

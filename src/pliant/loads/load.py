@@ -22,10 +22,14 @@ class Load(Law):
 
     prefix  beginning of the names of its states in results
     frames  those on which it acts with forces and moments that results know
+    kinks   what of it is not smooth, in words
+    fastest rate at which its own states may die away somewhere, 1/s; zero: as fast as they do at the start
     """
 
     prefix: ClassVar[str] = "load."
     frames: tuple[str, ...] = ()
+    kinks: tuple[str, ...] = ()
+    fastest: float = 0.0
 
     def acts(self, start: float, end: float) -> bool:
         """Whether it does anything in an interval between breaks."""

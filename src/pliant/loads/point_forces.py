@@ -7,7 +7,7 @@ axes; generalised forces, their derivatives by machine code, reactions and the b
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -46,6 +46,8 @@ class PointForce(ABC):
     channels  signals of time that it takes
     states    continuous states of its own
     breaks    times at which its signals are not smooth
+    kinks     what of it is not smooth of its own, in words
+    fastest   rate at which its own states may die away somewhere, 1/s; zero: as fast as they do at the start
     """
 
     places: tuple[Place, ...] = ()
@@ -53,6 +55,8 @@ class PointForce(ABC):
     channels: int = 0
     states: tuple[LawState, ...] = ()
     breaks: tuple[float, ...] = ()
+    kinks: tuple[str, ...] = ()
+    fastest: float = 0.0
 
     @property
     @abstractmethod
@@ -95,7 +99,13 @@ class PointLoads(Load):
         self.states = tuple(state for part in parts for state in part.states)
         self.gains = (*(x for part in parts for x in part.gains), *self.points.numbers)
         self.channels = sum(part.channels for part in parts)
+        self.kinks = tuple(dict.fromkeys(what for part in parts for what in part.kinks))
+        self.fastest = max((part.fastest for part in parts), default=0.0)
         self.shared = list(self._places())
+
+    def begin(self, values: Mapping[str, float]) -> None:
+        """Let states begin with other values, by name."""
+        self.states = tuple(state._replace(initial=values.get(state.name, state.initial)) for state in self.states)
 
     def _places(self) -> Iterator[PartPlace]:
         ends = [0, 0, 0, 0]

@@ -41,6 +41,8 @@ class Stops(Element):
 class ElasticStops(Load):
     """Stops at limits of coordinates."""
 
+    kinks = ("elastic stops",)
+
     def __init__(self, limits: dict[int, tuple[float, float]], stiffness: float, loss: float) -> None:
         self.limits = [(i, low, high) for i, (low, high) in limits.items()]
         self.stiffness, self.loss = stiffness, loss

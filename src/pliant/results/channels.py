@@ -18,6 +18,7 @@ from pliant.drives.readings import SensorReadings
 from pliant.drives.sensor_filters import SensorFilters
 from pliant.dynamics import Dynamics
 from pliant.joints.kind import EFFORTS
+from pliant.model.actuators.line import LineMotion
 from pliant.model.description.joints import tooth_force
 from pliant.model.description.sensors import Encoder, Sensor
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
@@ -31,8 +32,15 @@ if TYPE_CHECKING:
 class Quantities:
     """Arrays over the samples (first axis), computed when first asked for and then kept."""
 
-    def __init__(self, robot: Robot, samples: Samples, arm: Dynamics, loaded: tuple[str, ...] = ()) -> None:
-        self.robot, self.samples, self.arm, self.loaded = robot, samples, arm, loaded
+    def __init__(
+        self,
+        robot: Robot,
+        samples: Samples,
+        arm: Dynamics,
+        loaded: tuple[str, ...] = (),
+        states: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self.robot, self.samples, self.arm, self.loaded, self.states = robot, samples, arm, loaded, states
         self._poses: dict[str, Pose] = {}
         self.known_positions: dict[str, Floats] = {}
         self._stresses: dict[str, LinkStresses] = {}
@@ -132,6 +140,40 @@ class Quantities:
         """The rigid robot at the same joint positions; with loops at those of the drives (N, n)."""
         return unbent(self.arm, self.samples.q)
 
+    # ---- actuators along lines
+
+    def _line(self, name: str) -> tuple[Floats, Floats]:
+        """Unit vector along an actuator, from its first end, and its length (N, 3), (N,)."""
+        first, second = (
+            self.position(place) if isinstance(place, str) else np.array(place)
+            for place in self.robot.actuator(name).places
+        )
+        d = np.broadcast_to(second - first, (len(self.samples), 3))
+        length = np.linalg.norm(d, axis=1)
+        return d / length[:, None], length
+
+    def line_length(self, name: str) -> Floats:
+        """Length of an actuator, m (N,)."""
+        return self._line(name)[1]
+
+    def line_rate(self, name: str) -> Floats:
+        """Rate of the length of an actuator, m/s (N,)."""
+        places = self.robot.actuator(name).places
+        first, second = (self.velocity(place) if isinstance(place, str) else np.zeros(3) for place in places)
+        moved = np.broadcast_to(second - first, (len(self.samples), 3))
+        return np.asarray(np.einsum("ij,ij->i", self._line(name)[0], moved))
+
+    def line_push(self, name: str) -> Floats:
+        """Push of an actuator, N (N,), from its length and its states."""
+        own = self.robot.actuator(name).pushes
+        z = [self.law_state(f"{name}.{state.name}") for state in own.states()]
+        found = own.act(LineMotion(self.line_length(name), self.line_rate(name)), z, 0.0, own.numbers())
+        return np.broadcast_to(np.asarray(found.push, dtype=float), len(self.samples))
+
+    def law_state(self, name: str) -> Floats:
+        """A state of a drive, a load or an actuator (N,)."""
+        return self.samples.states[:, [known for known, _ in self.states].index(name)]
+
     # ---- links
 
     def elastic(self, link: str) -> Floats:
@@ -228,7 +270,7 @@ GIMBAL = 1e-9
 """Cosine of the pitch below which roll and yaw are not told apart."""
 
 
-OWNERS = {"drive.": "the drive", "sensor.": "the filter of a sensor"}
+OWNERS = {"drive.": "the drive", "load.": "a load", "sensor.": "the filter of a sensor"}
 """What has the states whose names begin so."""
 
 
@@ -264,6 +306,7 @@ def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
         *_strains(quantities, info),
         *_sensors(quantities, info),
         *_energies(quantities),
+        *_lines(quantities),
         *_law_states(quantities, info),
         *_reactions(quantities),
         *_loops(quantities),
@@ -399,9 +442,19 @@ def _sensors(given: Quantities, info: RunInfo) -> Iterator[Channel]:
 
 def _law_states(given: Quantities, info: RunInfo) -> Iterator[Channel]:
     for k, (name, unit) in enumerate(info.states):
-        owner = next((words for start, words in OWNERS.items() if name.startswith(start)), "a load")
+        named = f"'{name.partition('.')[0]}'"
+        owner = next((words for start, words in OWNERS.items() if name.startswith(start)), named)
         meaning = f"state of {owner}"
         yield Channel(name, unit, meaning, _column(given.samples.states, k))
+
+
+def _lines(given: Quantities) -> Iterator[Channel]:
+    for actuator in given.robot.actuators:
+        name = actuator.name
+        yield Channel(f"{name}.length", "m", "length of the actuator", partial(given.line_length, name))
+        yield Channel(f"{name}.rate", "m/s", "rate of its length", partial(given.line_rate, name))
+        if actuator.pushes.pushes_by_states:
+            yield Channel(f"{name}.push", "N", "force that drives its ends apart", partial(given.line_push, name))
 
 
 def _energies(given: Quantities) -> Iterator[Channel]:

@@ -185,7 +185,7 @@ class Result:
     @cached_property
     def quantities(self) -> Quantities:
         """What follows from the motion, as arrays."""
-        return Quantities(self.robot, self.samples, self.arm, self.info.loaded)
+        return Quantities(self.robot, self.samples, self.arm, self.info.loaded, self.info.states)
 
     @cached_property
     def _listed(self) -> dict[str, Channel]:

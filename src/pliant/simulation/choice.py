@@ -383,14 +383,20 @@ def _established(
         fastest, what = stops, f"a touched stop rings at {stops:.4g} rad/s"
     # the fastest rate that lasts: friction damps at rest alone
     lasting = fastest
-    if not stops and fastest * until / STRIDE > FEW_STEPS:
+    # pressures behind valves follow faster in motion than at a start with shut ones
+    own = max((load.fastest for load in equations.loads), default=0.0)
+    if not stops and max(fastest, own) * until / STRIDE > FEW_STEPS:
         explicit, implicit = estimated_steps(start, until, options.tolerance)
+        explicit = max(explicit, own * until / STRIDE)
+        if own > fastest:
+            what = f"states of actuators may follow at {own:.4g} 1/s"
         lasting = explicit * STRIDE / until or fastest
         cost = IMPLICIT_COST + (equations.arm.size / FULL_MATRIX) ** 2
         if explicit > max(FEW_STEPS, cost * implicit):
+            whose = "" if own > fastest else fastest_motion(start, q)[0]
             return (
                 "esdirk",
-                f"{what}{fastest_motion(start, q)[0]}; it dies away, and what stays is slow: the model is stiff,"
+                f"{what}{whose}; it dies away, and what stays is slow: the model is stiff,"
                 f" about {_about(implicit)} implicit steps instead of {_about(explicit)} explicit ones",
             )
     if lasting * until / EXPLICIT_REACH <= EXPLICIT_STEPS:

@@ -37,6 +37,7 @@ from pliant.simulation.integrators.integrator import IntegrationError, Integrato
 from pliant.simulation.monitoring.checks import WarningData, allowed_ranges, range_warnings
 from pliant.simulation.monitoring.events import Event, Happening, Watch, limit_events
 from pliant.simulation.monitoring.extremes import Extremes
+from pliant.simulation.monitoring.line_checks import line_warnings
 from pliant.simulation.monitoring.watches import AccuracyWatch, GrowthWatch, Passages
 from pliant.simulation.outputs import Outputs, Recorder, StrainPoint
 from pliant.simulation.requests import Request
@@ -106,6 +107,8 @@ class Run:
         with study.placed("commands"):
             lines = robot_forces(self.arm, study.commands)
             loads += [] if lines is None else [lines]
+        with study.placed("start"):
+            study.start.begin(self.arm, lines, self.q0)
         if study.stops is not None:
             with study.placed("stops"):
                 loads.append(study.stops.bind(self.arm))
@@ -402,7 +405,7 @@ class Run:
             watched = filter(None, [self.growth.found, self.accuracy.words(self.integrator)])
             warned = (*cautions(self.method, self.equations, self.reason), *watched)
             warned += (*turn_limits(study.robot, study.start, study.drive), *self.equations.drive.cautions)
-            found = (*warned, *range_warnings(result, study.limits != "ignore", known))
+            found = (*warned, *range_warnings(result, study.limits != "ignore", known), *line_warnings(result))
         result.info = replace(info, warnings=found)
         return result
 

@@ -17,13 +17,15 @@ from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, Problem, did_you_mean
 from pliant.formulations.loops.dense_forms import RANK
 from pliant.formulations.loops.loops import LoopError, PlaneError
-from pliant.model.element import Element, Frozen, rule
+from pliant.loads.line_start import first_states
+from pliant.model.element import Element, Frozen, FrozenDict, rule
 from pliant.model.units import Number, Quantity
 from pliant.simulation.requests import Request
 from pliant.trajectories.per_joint import Coordinates, Shapes, Speeds
 
 if TYPE_CHECKING:
     from pliant.formulations.loops.loops import Loops
+    from pliant.loads.point_forces import PointLoads
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +51,12 @@ class Start(Element):
     loads: Annotated[dict[str, tuple[LoadForce, LoadForce, LoadForce]], Frozen] | None = Field(
         default=None,
         description="frames to forces along the base axes that bend the links, with links: equilibrium, and let go",
+    )
+    pressures: Literal["balance"] | None = Field(
+        default=None, description="balance: one pressure of each cylinder is that which holds the pose"
+    )
+    states: Annotated[dict[str, float | str], Frozen] = Field(
+        default_factory=FrozenDict, description="states of actuators by name, such as lift.pB: 30 bar"
     )
     q: tuple[Number, ...] | None = Field(default=None, description="all coordinates, instead of position and links")
     v: tuple[Number, ...] | None = Field(default=None, description="all rates, instead of velocity")
@@ -90,6 +98,14 @@ class Start(Element):
         elif moved:
             v = _following(arm, q, v, moved)
         return _checked(arm.loops, q, v)
+
+    def begin(self, arm: Dynamics, lines: PointLoads | None, q0: Floats) -> None:
+        """Give the actuators of a robot their first states, at its first configuration (n,)."""
+        if lines is not None:
+            balance = self.pressures is not None
+            lines.begin(first_states(arm, q0, lines.states, self.states, balance=balance))
+        elif self.states or self.pressures is not None:
+            raise ModelError("the robot has no actuators, so there are neither pressures nor states to begin with")
 
     def _pose(self, arm: Dynamics) -> Floats:
         """The reference pose with the given joint positions, loops closed."""

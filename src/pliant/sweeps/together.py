@@ -102,7 +102,7 @@ class Together:
 
     def _rests(self, requests: Sequence[RestRequest]) -> Found:
         out: Found = [None] * len(requests)
-        plain = [k for k, each in enumerate(requests) if not each.loads]
+        plain = [k for k, each in enumerate(requests) if not (each.loads or each.arm.robot.actuators)]
         for ensemble, places, numbers in self._alike([requests[k].arm for k in plain]):
             own = [plain[k] for k in places]
             q = _settled(ensemble, np.array(numbers), np.array([requests[k].q for k in own]))

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import InitErrorDetails
 
 from pliant.laws import LawState
-from pliant.model.actuators.line import AtRest, CommandWord, LineAction, LineKind, LineMotion
+from pliant.model.actuators.line import AtRest, CommandWord, LineAction, LineKind, LineMotion, SupplyAt
 from pliant.model.actuators.oil import Oil
 from pliant.model.actuators.valve import PRESSURES, Pressure, Valve, Volume, openings, rooted, spool_rate
 from pliant.model.element import Element, at, of_value, refuse, sequence
@@ -79,6 +79,7 @@ class HydraulicCylinder(LineKind):
 
     key: ClassVar[str] = "cylinder"
     command: ClassVar[CommandWord] = CommandWord("", "opening of its valve, -1 to 1")
+    kinks: ClassVar[tuple[str, ...]] = ("valves",)
     bore: PositiveLength = Field(description="diameter of the piston")
     rod: PositiveLength = Field(description="diameter of the rod, in the chamber B")
     retracted: PositiveLength = Field(description="length between its ends where no stroke is out")
@@ -153,7 +154,7 @@ class HydraulicCylinder(LineKind):
         z: Vector,
         command: Scalar,
         numbers: Mapping[str, Scalar],
-        supply: Scalar | None = None,
+        supply: SupplyAt | None = None,
     ) -> LineAction:
         n = numbers
         s, rate = line.length - n["l0"], line.rate
@@ -178,8 +179,7 @@ class HydraulicCylinder(LineKind):
             if "drain" in n:
                 drain = n["drain"] * (p_B - n["tank"])
                 flow_B, lost, supplied = flow_B - drain, lost + drain * (w_B - w_T), supplied - drain * w_T
-            p_S = n["supply"] if supply is None else supply
-            w_S = p_S + Oil.at(p_S, n)[1]
+            p_S, w_S = (n["supply"], n["supply"] + Oil.at(n["supply"], n)[1]) if supply is None else supply
             u = command
             if "lag" in n:
                 u, rest = rest[0], rest[1:]
@@ -219,6 +219,12 @@ class HydraulicCylinder(LineKind):
         """The oil of both chambers where no valve is open: its stiffness at constant oil."""
         (area_A, area_B), (V_A, V_B) = self.areas, self.volumes(length)
         return AtRest(0.0, -self.bulk * (area_A**2 / V_A + area_B**2 / V_B), self.friction.viscous)
+
+    @property
+    def fastest(self) -> float:
+        n = self.numbers()
+        # the slope of the flow where both sides of a check valve have one pressure
+        return n["K"] * n["k_check"] / (n["V_L"] * n["eps"] ** 0.5) if "V_L" in n else 0.0
 
     def range(self) -> tuple[float, float]:
         return self.retracted, self.retracted + self.stroke

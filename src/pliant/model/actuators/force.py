@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from pliant.laws import LawState
-from pliant.model.actuators.line import CommandWord, LineAction, LineKind, LineMotion
+from pliant.model.actuators.line import CommandWord, LineAction, LineKind, LineMotion, SupplyAt
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Force, PositiveLength, Quantity
 from pliant.spatial.scalars import Scalar, clip
 from pliant.spatial.vectors import Vector
@@ -40,7 +40,7 @@ class LineForce(LineKind):
         z: Vector,
         command: Scalar,
         numbers: Mapping[str, Scalar],
-        supply: Scalar | None = None,
+        supply: SupplyAt | None = None,
     ) -> LineAction:
         if "limit" in numbers:
             command = clip(command, -numbers["limit"], numbers["limit"])
@@ -50,6 +50,10 @@ class LineForce(LineKind):
 
     def at_rest(self, length: float) -> None:
         return None
+
+    @property
+    def pushes_by_states(self) -> bool:
+        return self.lag is not None
 
     def range(self) -> tuple[float, float] | None:
         if self.retracted is None or self.stroke is None:

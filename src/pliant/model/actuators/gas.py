@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pliant.model.actuators.line import AtRest, LineAction, LineKind, LineMotion
+from pliant.model.actuators.line import AtRest, LineAction, LineKind, LineMotion, SupplyAt
 from pliant.model.units import NON_NEGATIVE, POSITIVE, PositiveLength, Quantity
 from pliant.spatial.scalars import Scalar, exp, log
 from pliant.spatial.vectors import Vector
@@ -36,7 +36,7 @@ class GasSpring(LineKind):
         z: Vector,
         command: Scalar,
         numbers: Mapping[str, Scalar],
-        supply: Scalar | None = None,
+        supply: SupplyAt | None = None,
     ) -> LineAction:
         h, drag = numbers["h"], numbers["c"] * line.rate
         left = 1.0 + (line.length - numbers["l0"]) / h

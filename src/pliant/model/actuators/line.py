@@ -45,6 +45,13 @@ class LineAction(NamedTuple):
     drawn: Scalar = 0.0
 
 
+class SupplyAt(NamedTuple):
+    """A shared supply: pressure, Pa, and energy that a volume of its oil brings along, J/m^3."""
+
+    pressure: Scalar
+    carried: Scalar
+
+
 class AtRest(NamedTuple):
     """Push of a line that rests, N, how it changes with the length, N/m, and damping, N s/m."""
 
@@ -65,10 +72,12 @@ class LineKind(Element):
 
     key      under which it stands
     command  what commands it; None: nothing does
+    kinks    what of it is not smooth, in words
     """
 
     key: ClassVar[str]
     command: ClassVar[CommandWord | None] = None
+    kinks: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def numbers(self) -> dict[str, float]:
@@ -90,9 +99,9 @@ class LineKind(Element):
         z: Vector,
         command: Scalar,
         numbers: Mapping[str, Scalar],
-        supply: Scalar | None = None,
+        supply: SupplyAt | None = None,
     ) -> LineAction:
-        """The text: motion of the line, own states, command, numbers by name, pressure of a shared supply."""
+        """The text: motion of the line, own states, command, numbers by name, a shared supply."""
 
     @abstractmethod
     def at_rest(self, length: float) -> AtRest | None:
@@ -101,6 +110,16 @@ class LineKind(Element):
     def spring_of(self, length: float) -> AtRest | None:
         """How a line that holds its length gives way to small vibrations; the push counts for nothing. None: not."""
         return None
+
+    @property
+    def fastest(self) -> float:
+        """Rate at which its own states may die away somewhere, 1/s; zero: as fast as they do at the start."""
+        return 0.0
+
+    @property
+    def pushes_by_states(self) -> bool:
+        """Whether its push follows from length, rate and states, without its command."""
+        return True
 
     def range(self) -> tuple[float, float] | None:
         """Shortest and longest length, m; None: any."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pliant.model.actuators.line import AtRest, LineAction, LineKind, LineMotion
+from pliant.model.actuators.line import AtRest, LineAction, LineKind, LineMotion, SupplyAt
 from pliant.model.units import NON_NEGATIVE, PositiveLength, Quantity
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector
@@ -30,7 +30,7 @@ class LineSpring(LineKind):
         z: Vector,
         command: Scalar,
         numbers: Mapping[str, Scalar],
-        supply: Scalar | None = None,
+        supply: SupplyAt | None = None,
     ) -> LineAction:
         k, l0, c = numbers["k"], numbers["l0"], numbers["c"]
         short = l0 - line.length

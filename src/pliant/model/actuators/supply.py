@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from pliant.model.actuators.line import SupplyAt
 from pliant.model.actuators.oil import Oil
 from pliant.model.element import Element, Name
 from pliant.model.units import POSITIVE, Quantity
@@ -43,6 +44,10 @@ class Supply(Element):
     def rest(self) -> float:
         """Pressure without flow, Pa."""
         return self.pressure
+
+    def at(self, p: Scalar, numbers: Mapping[str, Scalar]) -> SupplyAt:
+        """What its valves see."""
+        return SupplyAt(p, p + Oil.at(p, numbers)[1])
 
     def act(self, p: Scalar, drawn: Scalar, numbers: Mapping[str, Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         """Rate of its pressure, energy that it holds, J, and power that the pump gives to the oil, W."""

@@ -115,7 +115,7 @@ def kinks(equations: StateEquations) -> list[str]:
     """What in the equations is not smooth of its own."""
     there = {
         "dry friction": has_dry_friction(equations),
-        "elastic stops": any(isinstance(load, ElasticStops) for load in equations.loads),
+        **{what: True for load in equations.loads for what in load.kinks},
         "limits of efforts": isinstance(equations.drive, SaturatedLaw),
         SAMPLED: equations.drive.next_tick(0.0) < inf,
     }
