@@ -13,9 +13,9 @@ from pliant.analysis.inverse_kinematics import KinematicSolution as KinematicSol
 from pliant.analysis.inverse_kinematics import KinematicSolutions as KinematicSolutions
 from pliant.analysis.inverse_kinematics import OutOfReachError as OutOfReachError
 from pliant.analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
+from pliant.analysis.line_forces import line_pushes as line_pushes
 from pliant.analysis.link_stress import StressPeak as StressPeak
 from pliant.analysis.link_stress import stress_peak as stress_peak
-from pliant.analysis.line_forces import line_pushes as line_pushes
 from pliant.analysis.load_path import LoadPath as LoadPath
 from pliant.analysis.load_path import load_path as load_path
 from pliant.analysis.lumped.frequencies import PathFrequencies as PathFrequencies
