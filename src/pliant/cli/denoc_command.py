@@ -136,10 +136,10 @@ def _by_hand(arm: Dynamics, parts: Denoc, tau: Array) -> None:
         k = i + 1
         typer.echo(f"\nlink {k}, {link.name}: twist (linear, angular, elastic rates) in its own axes")
         if link.parent >= 0:
-            _show(f"A_{k}{link.parent + 1}, (9)", link.A)
+            _show(f"A_{k}{link.parent + 1}, (8)", link.A)
         if link.coordinates:
             _show(f"P_{k}, (8)", link.P)
-        _show(f"M_{k}, (22)", link.M)
+        _show(f"M_{k}, (24a)", link.M)
         _show(f"M~_{k} = M_{k} + sum A^T M~ A of the links that it carries, (32)", link.composite)
         _show(f"M^_{k} = M_{k} + sum A^T (M^ - Psi^ Psi^T) A of the links that it carries, (38)", link.articulated)
         if link.coordinates:

@@ -1,7 +1,7 @@
 """The decoupled natural orthogonal complement (DeNOC) of Mohan & Saha, as explicit matrices with names.
 
 Twists of the links t_i = (velocity of the origin, angular velocity, elastic rates), in the axes of each link, follow
-from the rates of the coordinates by t = N_l N_d q_dot with N_l block lower triangular (twist propagation A_ij, (14))
+from the rates of the coordinates by t = N_l N_d q_dot with N_l block lower triangular (twist propagation A_ij, (15))
 and N_d block diagonal (joint propagation P_i). The inertia matrix is I = N_d^T N_l^T M N_l N_d + motors and has the
 analytical factors I = U D U^T of (34) to (38), so that I^-1 = U^-T D^-1 U^-1. These dense forms explain and check the
 recursive ones; they are not the fast path.
@@ -32,8 +32,8 @@ Array = NDArray[np.float64]
 
 PATTERNS = {
     "N_l": "twist propagation, (15)",
-    "N_d": "joint propagation, (15)",
-    "M": "masses of the free links, (22)",
+    "N_d": "joint propagation, (13)",
+    "M": "masses of the free links, (24a)",
     "I": "inertia matrix, (31)",
     "U": "upper factor, (35)",
     "D": "diagonal factor, (35)",
@@ -56,8 +56,8 @@ class DenocLink:
     R_DB, p_DB       the link's own frame B, as described, in the frame D of its twist
     A                A_{i,p}   (k, 6 + n_e of the parent)  twist that the parent's twist causes; (k, 0) on the base
     P                P_i       (k, n_i)  twist that the own coordinates' rates cause
-    M                M_i       (k, k)    mass matrix of the free link (22)
-    gamma            gamma_i   (k,)      wrench of the free link without acceleration (24): centrifugal and Coriolis,
+    M                M_i       (k, k)    mass matrix of the free link (24a)
+    gamma            gamma_i   (k,)      wrench of the free link without acceleration (24b): centrifugal and Coriolis,
                                          strain and structural damping
     twist_rate       (k,)                t_dot where the coordinates are not accelerated; gravity accelerates the base
     motors           (n_i, n_i)          inertia of the joint's motor on the motor angle
