@@ -108,3 +108,12 @@ def test_boxes_that_are_none(run, arguments, words):
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_steps(run, tmp_path):
+    done = run("lin-lewis-rfr", "--steps", "-o", "class.tex")
+    assert done.returncode == 0
+    assert "Step 2.3: Jacobians of hand" in (tmp_path / "class.tex").read_text()
+    code = run("lin-lewis-rfr", "--steps", "-f", "c")
+    assert code.returncode == 2
+    assert "--steps is for pages" in code.stderr

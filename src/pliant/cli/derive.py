@@ -12,6 +12,7 @@ import typer
 
 from pliant.cli.terminal import FAILED, ForceOption, RobotArgument, check_folder, refuse, tell
 
+PAGES = ("latex", "markdown", "html", "text")
 LONG = 1000
 """Terms from which on it is told how they would be fewer: about seven pages."""
 
@@ -74,6 +75,10 @@ def derive(
     bending: Annotated[
         BendingTerms, typer.Option(help="linear: short equations of small deflections, for all links.")
     ] = BendingTerms.as_described,
+    steps: Annotated[
+        bool,
+        typer.Option("--steps", help="The derivation step by step: places, Jacobians, energies, then the equations."),
+    ] = False,
     order: Annotated[
         int | None, typer.Option(min=0, help="Entries up to this order in the elastic coordinates; 1: linear in them.")
     ] = None,
@@ -103,6 +108,8 @@ def derive(
         refuse("--neglect leaves out what is small in the limits of --within: give both")
     if inside and closed:
         refuse("--inside and --closed: closed forms are written either inside the equations or in the table")
+    if steps and form.value not in PAGES:
+        refuse(f"--steps is for pages ({', '.join(PAGES)}); {form.value} has the equations alone")
     if output is not None:
         check_folder(output, ())
     try:
@@ -120,7 +127,7 @@ def derive(
             if neglect is not None:
                 found, _ = found.neglecting(neglect, *_limits(robot, within or []))
             report(0.9, "writing")
-            text = found.to(form.value)
+            text = found.to(form.value, steps=steps)
     except ImportError as error:
         tell(str(error))
         raise typer.Exit(FAILED) from None

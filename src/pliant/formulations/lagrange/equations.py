@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from pliant.formulations.lagrange.code.printed import EquationFunctions
     from pliant.formulations.lagrange.neglect import Limits
     from pliant.formulations.lagrange.partition import Partition
+    from pliant.formulations.lagrange.symbolic_kinematics import SymbolicKinematics
     from pliant.formulations.lagrange.zero_dynamics import Outputs, SymbolicZeroDynamics
+    from pliant.mechanism import Mechanism
     from pliant.model.description.robot import Robot
 
 Format = Literal[
@@ -115,7 +117,9 @@ def equations(
         from pliant.formulations.lagrange.typesetting.definitions import definitions
 
         found = definitions(loaded, mechanism, names, constants)
-        whole = replace(whole, table=found.table, definitions=found.sums, loaded=found.loaded)
+        whole = replace(
+            whole, table=found.table, definitions=found.sums, loaded=found.loaded, source=(loaded, mechanism)
+        )
     if parameters == "symbols":
         return whole
     return whole.with_numbers(keep=() if parameters == "numbers" else parameters)
@@ -192,6 +196,8 @@ class Equations:
     numbers: dict[int, float] = field(default_factory=dict)
     definitions: dict[int, Sum] = field(default_factory=dict)
     """Modal constants that are written by the parameters of their links."""
+    source: tuple[Robot, Mechanism] | None = None
+    """What the definitions are made of."""
     loaded: tuple[str, ...] = ()
     """Links whose shapes belong to a load on the tip, and stay as they are where parameters change."""
     shortened: tuple[str, ...] = ()
@@ -458,6 +464,35 @@ class Equations:
                 hint = did_you_mean(name, known) or f"; there are {', '.join(sorted(known)) or 'none'}"
                 raise ModelError(f"the equations of '{self.robot}' have no symbol '{name}'{hint}")
 
+    # ---- the steps between
+
+    @cached_property
+    def kinematics(self) -> SymbolicKinematics:
+        """Positions, rotations and Jacobians of all bodies and frames, and the energies of each body, as SymPy."""
+        from pliant.formulations.lagrange.symbolic_kinematics import SymbolicKinematics
+
+        return SymbolicKinematics(self)
+
+    @cached_property
+    def kinetic_energy(self) -> Any:
+        """T = v^T M v / 2."""
+        import sympy
+
+        v = sympy.Matrix(self.v)
+        return (v.T * self.M * v)[0, 0] / 2
+
+    @cached_property
+    def potential_energy(self) -> Any:
+        """V of gravity, of links that are strained, and of springs.
+
+        Constants that it has beyond those of the equations are in ``kinematics.complete.values``.
+        """
+        import sympy
+
+        q = sympy.Matrix(self.q)
+        gravity, rest = self._matrix([[self.system.potential, self.system.rest_energy]])
+        return gravity + rest + (q.T * self.U * q)[0, 0] / 2 + (self.preload.T * q)[0, 0]
+
     # ---- parts and approximations
 
     def partition(self) -> Partition:
@@ -506,14 +541,19 @@ class Equations:
 
         return EquationFunctions(self)
 
-    def to(self, form: Format) -> str:
-        """The equations as a LaTeX document, a Markdown or HTML page, plain text, or code of a language."""
+    def to(self, form: Format, *, steps: bool = False) -> str:
+        """The equations as a LaTeX document, a Markdown or HTML page, plain text, or code of a language.
+
+        steps  whether pages have the derivation step by step, from positions to the equations
+        """
         from pliant.formulations.lagrange.code.printed import LANGUAGES
         from pliant.formulations.lagrange.typesetting import pages
 
         if form not in FORMATS:
             raise ValueError(f"the format is {form!r}; it must be one of {', '.join(FORMATS)}")
         if form in LANGUAGES:
+            if steps:
+                raise ValueError(f"the steps of a derivation are for pages; {form} has the equations alone")
             return LANGUAGES[form].text(self)
         write = {
             "latex": pages.to_latex_document,
@@ -521,7 +561,9 @@ class Equations:
             "html": pages.to_html,
             "text": pages.to_plain_text,
         }
-        return write[form](self)
+        if steps and (self.order is not None or self.neglected):
+            raise ModelError("the steps of a derivation lead to equations with all terms; leave order and neglect out")
+        return write[form](self.kinematics.complete if steps else self, steps)
 
     def save(self, path: str | Path) -> None:
         """Write a file; its ending (.tex, .md, .html, .txt, .py, .c, .f90, .m, .jl, .wl) says in which form."""

@@ -112,6 +112,10 @@ class FollowingJoint:
     ratio: Series
 
 
+def _no_frame(link: str, frame: str) -> ChainBody:
+    raise KeyError(f"{link}.{frame}")
+
+
 @dataclass(slots=True)
 class BodyChain:
     """The bodies of a robot, parents first, and all that acts between them."""
@@ -123,6 +127,9 @@ class BodyChain:
     stiffness: list[tuple[tuple[int, ...], Matrix]] = field(default_factory=list)
     damping: list[tuple[tuple[int, ...], Matrix]] = field(default_factory=list)
     followers: dict[int, FollowingJoint] = field(default_factory=dict)
+    frame: Callable[[str, str], ChainBody] = field(default=_no_frame, repr=False)
+    """A frame of a link as a body without mass: its place on the link and the steps to it."""
+    frame_names: tuple[str, ...] = ()
 
     def along_leader(self, motion: int, x: Series) -> tuple[int, Series]:
         """The coordinate that moves along a motion, and what it feels of a force or momentum x along the motion."""
@@ -457,7 +464,7 @@ def assemble(
     zero = algebra.number(0.0)
     coordinates = tuple(chain.names.coordinates)
     momenta = kinetic_energy(chain, lambda part, text: report(0.4 * part, text))
-    M = _on_leaders(chain, coordinates, ((a, b, x) for (a, b), x in momenta.M.items()))
+    M = on_leaders(chain, coordinates, ((a, b, x) for (a, b), x in momenta.M.items()))
     M = [[x.reduced() for x in row] for row in M]
     add_drives(chain, coordinates, M)
     if most_terms is not None and (estimate := estimated_terms(algebra, M)) > most_terms:
@@ -510,13 +517,13 @@ def constant_matrix(chain: BodyChain, coordinates: Sequence[int], which: str) ->
     upper = (
         (q, p, block[i][k]) for own, block in blocks for i, q in enumerate(own) for k, p in enumerate(own) if k >= i
     )
-    out = _on_leaders(chain, coordinates, upper)
+    out = on_leaders(chain, coordinates, upper)
     for drive in chain.drives:
         _add_square(out, drive.row, getattr(drive, which), coordinates)
     return out
 
 
-def _on_leaders(chain: BodyChain, coordinates: Sequence[int], entries: Iterable[tuple[int, int, Series]]) -> Matrix:
+def on_leaders(chain: BodyChain, coordinates: Sequence[int], entries: Iterable[tuple[int, int, Series]]) -> Matrix:
     """A symmetric matrix from its entries on one side of the diagonal, by motions; those of followers at leaders."""
     zero, place = chain.names.algebra.number(0.0), {q: i for i, q in enumerate(coordinates)}
     out = [[zero for _ in coordinates] for _ in coordinates]

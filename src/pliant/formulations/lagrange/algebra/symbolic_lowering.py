@@ -226,6 +226,7 @@ class _Builder:
         self.chain = BodyChain(names, self._gravity())
         self.placed: list[_Placed] = []
         self.groups = 0
+        self.chain.frame, self.chain.frame_names = self.frame, tuple(mechanism.frames)
 
     def _gravity(self) -> list[Series]:
         g = self.mechanism.gravity
@@ -283,6 +284,13 @@ class _Builder:
             else:
                 mark = "p" if payloads == 1 else f"p{part.name.removeprefix(PAYLOAD)}"
                 self._add_part(placed, part, mark, "of the payload")
+
+    def frame(self, link: str, frame: str) -> ChainBody:
+        """A frame of a link as a body without mass."""
+        placed = next(each for each in self.placed if each.member.name == link)
+        steps: list[Step] = []
+        seat, _ = self._seat(placed, frame, steps)
+        return ChainBody(f"{link}.{frame}", placed.index, seat, tuple(steps), None)
 
     def _shortening(self, member: Member) -> Foreshortening | None:
         large = member.body.large

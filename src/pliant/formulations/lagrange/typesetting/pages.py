@@ -106,7 +106,7 @@ EQUATION = r"M(q)\,\ddot q + D(q, \dot q)\,\dot q + U q + F \dot q + G(q) = B\,\
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class PageEntry:
     """One equation of a page: what stands left of the sign, in LaTeX and as text, and the sum on its right."""
 
     latex: str
@@ -115,57 +115,65 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A matrix of a page: title, remark and the entries that are not zero."""
+class PagePart:
+    """A matrix or a step of a page: title, remark, a formula (LaTeX and text) and the entries that are not zero."""
 
     title: str
     remark: str
-    entries: tuple[_Entry, ...]
+    entries: tuple[PageEntry, ...]
+    formula: str = ""
+    formula_text: str = ""
 
 
-def _parts(eq: Equations) -> Iterator[_Part]:
+def _parts(eq: Equations, steps: bool = False) -> Iterator[PagePart]:
     writer = eq.writer(expanded=False)
     system = eq.system
     n = range(len(eq.coordinates))
 
-    def matrix(letter: str, rows: list[list[Sum]], upper: bool = False) -> tuple[_Entry, ...]:
+    def matrix(letter: str, rows: list[list[Sum]], upper: bool = False) -> tuple[PageEntry, ...]:
         return tuple(
-            _Entry(f"{letter}_{{{_pair(i, k)}}}", f"{letter}[{i + 1},{k + 1}]", x)
+            PageEntry(f"{letter}_{{{_pair(i, k)}}}", f"{letter}[{i + 1},{k + 1}]", x)
             for i, row in enumerate(rows)
             for k, x in enumerate(row)
             if x and not (upper and k < i)
         )
 
-    def vector(letter: str, values: list[Sum]) -> tuple[_Entry, ...]:
-        return tuple(_Entry(f"{letter}_{{{i + 1}}}", f"{letter}[{i + 1}]", x) for i, x in enumerate(values) if x)
+    def vector(letter: str, values: list[Sum]) -> tuple[PageEntry, ...]:
+        return tuple(PageEntry(f"{letter}_{{{i + 1}}}", f"{letter}[{i + 1}]", x) for i, x in enumerate(values) if x)
 
     short = eq.abbreviations()
     if short:
-        entries = tuple(_Entry(a.latex, a.name, value) for a, value in short)
-        yield _Part(
+        entries = tuple(PageEntry(a.latex, a.name, value) for a, value in short)
+        yield PagePart(
             "Abbreviations",
             "Deflections and turns of frames on deformed links, and joints that follow others.",
             entries,
         )
     if defined := eq.defined():
-        entries = tuple(_Entry(c.latex, c.name, value) for c, value in defined)
-        yield _Part("Modal integrals", "By the parameters of their links.", entries)
+        entries = tuple(PageEntry(c.latex, c.name, value) for c, value in defined)
+        yield PagePart("Modal integrals", "By the parameters of their links.", entries)
+    if steps:
+        from pliant.formulations.lagrange.typesetting.steps import steps_before, steps_between
+
+        yield from steps_before(eq)
     remark = "Entries not listed are zero"
     M = [[writer.entry(x) for x in row] for row in system.M]
-    yield _Part("Inertia M", f"{remark}; M is symmetric.", matrix("M", M, upper=True))
+    yield PagePart("Inertia M", f"{remark}; M is symmetric.", matrix("M", M, upper=True))
+    if steps:
+        yield from steps_between(eq)
     D = [[writer.velocity_entry(system.christoffel[i][k], eq.rates) for k in n] for i in n]
     skew = r"\dot M - 2 D is skew-symmetric"
-    yield _Part("Coriolis and centrifugal terms D", f"{remark}; {skew}.", matrix("D", D))
+    yield PagePart("Coriolis and centrifugal terms D", f"{remark}; {skew}.", matrix("D", D))
     for title, letter, rows in (("Stiffness U", "U", system.U), ("Damping F", "F", system.F)):
         sums = [[writer.entry(x) for x in row] for row in rows]
         if entries := matrix(letter, sums, upper=True):
-            yield _Part(title, f"{remark}; {letter} is symmetric.", entries)
+            yield PagePart(title, f"{remark}; {letter} is symmetric.", entries)
     if preload := vector("P", [writer.entry(x) for x in system.preload]):
-        yield _Part("Preload P of the springs", "Added to the left-hand side.", preload)
-    yield _Part("Gravity G", f"{remark}.", vector("G", [writer.entry(x) for x in system.G]))
+        yield PagePart("Preload P of the springs", "Added to the left-hand side.", preload)
+    yield PagePart("Gravity G", f"{remark}.", vector("G", [writer.entry(x) for x in system.G]))
     B = [[writer.entry(x) for x in row] for row in system.B]
     drives = ", ".join(f"tau_{k + 1} drives {name}" for k, name in enumerate(eq.inputs))
-    yield _Part("Inputs B", f"{remark}; {drives}." if drives else "No joint is driven.", matrix("B", B))
+    yield PagePart("Inputs B", f"{remark}; {drives}." if drives else "No joint is driven.", matrix("B", B))
 
 
 def _pair(i: int, k: int) -> str:
@@ -218,16 +226,17 @@ _LATEX_HEAD = r"""\documentclass[a4paper,10pt]{article}
 """
 
 
-def to_latex_document(eq: Equations) -> str:
+def to_latex_document(eq: Equations, steps: bool = False) -> str:
     """A document that pdflatex turns into pages; long entries are broken over lines."""
     out = [_LATEX_HEAD, rf"\section*{{Equations of motion of {latex_text(eq.robot)}}}", ""]
     out += [r"\[", EQUATION, r"\]", ""]
     out += [latex_text(line) for line in eq.scope]
     rows = [f"${c.latex}$ & {latex_text(c.robot_name)} & {_latex_unit(c.unit)}" for c in eq.coordinates]
     out += _latex_table("lll", "symbol & coordinate & unit", rows)
-    for part in _parts(eq):
+    for part in _parts(eq, steps):
         remark = latex_text(part.remark).replace(r"\textbackslash{}dot M - 2 D", r"$\dot M - 2 D$")
-        out += [rf"\subsection*{{{part.title}}}", remark]
+        out += [rf"\subsection*{{{latex_text(part.title)}}}", remark]
+        out += [r"\[", part.formula, r"\]"] if part.formula else []
         out += [*_latex_entries(part.entries), ""]
     for note in _notes(eq):
         out += [note.latex, ""]
@@ -245,7 +254,7 @@ def to_latex_document(eq: Equations) -> str:
     return "\n".join([*out, r"\end{document}", ""])
 
 
-def _latex_entries(entries: tuple[_Entry, ...]) -> list[str]:
+def _latex_entries(entries: tuple[PageEntry, ...]) -> list[str]:
     out = [r"\begin{align*}"] if entries else []
     for number, entry in enumerate(entries):
         first, *rest = lines(entry.value, LATEX, LATEX_WIDTH)
@@ -270,15 +279,16 @@ def _latex_unit(unit: str) -> str:
 # ---------------------------------------------------------------- Markdown
 
 
-def to_markdown(eq: Equations) -> str:
+def to_markdown(eq: Equations, steps: bool = False) -> str:
     """A page for viewers that show LaTeX formulas between dollar signs."""
     out = [f"# Equations of motion of {eq.robot}", "", "$$", EQUATION, "$$", ""]
     if eq.scope:
         out += [*eq.scope, ""]
     out += ["| symbol | coordinate | unit |", "|---|---|---|"]
     out += [f"| ${c.latex}$ | `{c.robot_name}` | {c.unit} |" for c in eq.coordinates]
-    for part in _parts(eq):
+    for part in _parts(eq, steps):
         out += ["", f"## {part.title}", "", part.remark.replace(r"\dot M - 2 D", r"$\dot M - 2 D$"), ""]
+        out += ["$$", part.formula, "$$", ""] if part.formula else []
         for entry in part.entries:
             first, *rest = lines(entry.value, LATEX, PAGE_WIDTH)
             if not rest:
@@ -319,7 +329,7 @@ td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
 """
 
 
-def to_html(eq: Equations) -> str:
+def to_html(eq: Equations, steps: bool = False) -> str:
     """A page that browsers show as it is: formulas in MathML, no script and no other file."""
     title = f"Equations of motion of {eq.robot}"
     out = [_HTML_HEAD.format(title=escape(title)), f"<h1>{escape(title)}</h1>", _HTML_EQUATION]
@@ -327,9 +337,10 @@ def to_html(eq: Equations) -> str:
         out.append(f"<p>{escape(' '.join(eq.scope))}</p>")
     rows = [(_math(latex_symbol_to_mathml(c.latex)), escape(c.robot_name), escape(c.unit)) for c in eq.coordinates]
     out += _html_table(("symbol", "coordinate", "unit"), rows)
-    for part in _parts(eq):
+    for part in _parts(eq, steps):
         remark = escape(part.remark).replace(r"\dot M - 2 D", "dM/dt − 2D")
         out += [f"<h2>{escape(part.title)}</h2>", f"<p>{remark}</p>"]
+        out += [f"<p>{escape(part.formula_text)}</p>"] if part.formula else []
         out += [_html_entry(entry) for entry in part.entries]
     out += [f"<p>{escape(note.text)}</p>" for note in _notes(eq)]
     if eq.constants:
@@ -350,7 +361,7 @@ def to_html(eq: Equations) -> str:
     return "\n".join([*out, "</body>", "</html>", ""])
 
 
-def _html_entry(entry: _Entry) -> str:
+def _html_entry(entry: PageEntry) -> str:
     first, *rest = lines(entry.value, MATHML, PAGE_WIDTH)
     left = latex_symbol_to_mathml(entry.latex)
     rows = [f"<mtr><mtd>{left}<mo>=</mo>{first}</mtd></mtr>"]
@@ -386,14 +397,15 @@ _HTML_EQUATION = f'<div class="equation">{_math(_html_sum())}</div>'
 # ---------------------------------------------------------------- plain text
 
 
-def to_plain_text(eq: Equations) -> str:
+def to_plain_text(eq: Equations, steps: bool = False) -> str:
     """Sections of ``NAME = EXPRESSION`` lines; the expressions are Python's, one entry per line."""
     out = [f"equations of motion of {eq.robot}", "M(q) a + D(q, v) v + U q + F v + G(q) = B tau", ""]
     if eq.scope:
         out += [*(f"# {line}" for line in eq.scope), ""]
     out += ["[coordinates]", *(f"{c.name} = {c.robot_name}  # {c.unit}" for c in eq.coordinates), ""]
-    for part in _parts(eq):
-        out += [f"[{part.title}]", *(f"{entry.text} = {to_text(entry.value)}" for entry in part.entries), ""]
+    for part in _parts(eq, steps):
+        out += [f"[{part.title}]", *([f"# {part.formula_text}"] if part.formula else [])]
+        out += [*(f"{entry.text} = {to_text(entry.value)}" for entry in part.entries), ""]
     for note in _notes(eq):
         out += [f"# {note.text}", ""]
     if eq.constants:
