@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.errors import ModelError, did_you_mean
 from pliant.formulations.lagrange.algebra.motions import (
     BodyEnergy,
-    FrameMotion,
+    SymbolicMotion,
     body_motions,
     energies,
     frame_motion,
@@ -58,7 +58,7 @@ class SymbolicKinematics:
         self.equations = equations
 
     @cached_property
-    def motions(self) -> list[FrameMotion]:
+    def motions(self) -> list[SymbolicMotion]:
         """Frames of all bodies, as series."""
         return body_motions(self.equations.chain)
 
@@ -103,7 +103,7 @@ class SymbolicKinematics:
         link, _, frame = key.rpartition(".")
         return self._written(frame_motion(chain, link, frame))
 
-    def _written(self, motion: FrameMotion) -> SymbolicFrame:
+    def _written(self, motion: SymbolicMotion) -> SymbolicFrame:
         rows = (*motion.R, *motion.J_v, *motion.J_w)
         eq = self.wide([*motion.p, *(x for row in rows for x in row)])
         p = eq._matrix([[x] for x in motion.p])

@@ -21,7 +21,7 @@ from pliant.formulations.lagrange.algebra.turning_sections import Map
 
 
 @dataclass(frozen=True, slots=True)
-class FrameMotion:
+class SymbolicMotion:
     """A frame in base axes.
 
     p    position of its origin           (3,)
@@ -46,7 +46,7 @@ class _Pose:
     turns: dict[int, list[Series]]
 
 
-def body_motions(chain: BodyChain) -> list[FrameMotion]:
+def body_motions(chain: BodyChain) -> list[SymbolicMotion]:
     """The frames of all bodies; of a rigid one at its centre of mass."""
     out = []
     for body, pose in zip(chain.bodies, _poses(chain), strict=True):
@@ -55,7 +55,7 @@ def body_motions(chain: BodyChain) -> list[FrameMotion]:
     return out
 
 
-def frame_motion(chain: BodyChain, link: str, frame: str) -> FrameMotion:
+def frame_motion(chain: BodyChain, link: str, frame: str) -> SymbolicMotion:
     """A frame of a link."""
     body = chain.frame(link, frame)
     parent = _poses(chain)[body.parent]
@@ -107,7 +107,7 @@ def _after(outer: Map, inner_map: Map) -> Map:
     return lambda x: outer(inner_map(x))
 
 
-def _motion(chain: BodyChain, label: str, pose: _Pose, centre: Vector | None) -> FrameMotion:
+def _motion(chain: BodyChain, label: str, pose: _Pose, centre: Vector | None) -> SymbolicMotion:
     algebra = chain.names.algebra
     zero, one = algebra.number(0.0), algebra.number(1.0)
     coordinates = tuple(chain.names.coordinates)
@@ -116,7 +116,7 @@ def _motion(chain: BodyChain, label: str, pose: _Pose, centre: Vector | None) ->
     R = [[columns[k][i].reduced() for k in range(3)] for i in range(3)]
     J_v = [[x.by(q).reduced() for q in coordinates] for x in p]
     J_w = [[pose.turns[q][d].reduced() if q in pose.turns else zero for q in coordinates] for d in range(3)]
-    return FrameMotion(label, p, R, J_v, J_w)
+    return SymbolicMotion(label, p, R, J_v, J_w)
 
 
 @dataclass(frozen=True, slots=True)
