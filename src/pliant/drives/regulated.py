@@ -6,7 +6,7 @@ between poses along the motion with weights that depend on time alone.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -306,16 +306,19 @@ class ObserverLaw(DriveLaw):
 
     def signals(self, t: Floats) -> Floats:
         f = self.follower
-        tau = f.reference.at(t + f.delay)[2]
-        return np.hstack([self._expected(t), tau, f.weights(t), -f.reference.drift(t)[:, f.places]])
+        # the reference at each of the times that matter: now, when the command acts, when readings were taken
+        shifts = {f.delay, *(-sensor.delay for sensor in self.sensors)}
+        known = {shift: f.reference.at(np.maximum(t + shift, 0.0)) for shift in shifts}
+        expected = self._expected(len(t), known)
+        return np.hstack([expected, known[f.delay][2], f.weights(t), -f.reference.drift(t)[:, f.places]])
 
-    def _expected(self, t: Floats) -> Floats:
+    def _expected(self, count: int, known: Mapping[float, tuple[Floats, Floats, Floats]]) -> Floats:
         """Readings of the reference (times, sensors), smooth and as late as those of the sensors."""
         smooth = self._smooth
-        out = np.empty((len(t), len(self.sensors)))
+        out = np.empty((count, len(self.sensors)))
         for delay in {sensor.delay for sensor in self.sensors}:
             own = [k for k, sensor in enumerate(self.sensors) if sensor.delay == delay]
-            columns = [list(np.ascontiguousarray(x.T)) for x in self.follower.reference.at(np.maximum(t - delay, 0.0))]
+            columns = [list(np.ascontiguousarray(x.T)) for x in known[-delay]]
             found = smooth.read(columns[0], columns[1], columns[2], list(smooth.numbers))
             for k in own:
                 out[:, k] = found[k]
