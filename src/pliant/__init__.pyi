@@ -58,11 +58,11 @@ from pliant.control.linear_model import linearise as linearise
 from pliant.control.linear_model import linearise_along as linearise_along
 from pliant.control.measured_response import MeasuredResponse as MeasuredResponse
 from pliant.control.measured_response import read_response as read_response
-from pliant.control.regulator import DesignError as DesignError
 from pliant.control.regulator import Observer as Observer
 from pliant.control.regulator import Regulator as Regulator
 from pliant.control.regulator import kalman as kalman
 from pliant.control.regulator import lqr as lqr
+from pliant.control.riccati import DesignError as DesignError
 from pliant.control.schedule import GainSchedule as GainSchedule
 from pliant.control.schedule import gain_schedule as gain_schedule
 from pliant.control.shapers import Shaper as Shaper

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pliant.control.linear_model import LinearModel
 from pliant.control.output_rows import DIRECTIONS, require_unfiltered
+from pliant.control.riccati import DesignError, SampledCost, continuous_riccati, discrete_riccati, symmetric
 from pliant.control.state_space import NamedMatrices, SampledModel
 from pliant.errors import did_you_mean
 
@@ -29,10 +30,6 @@ DECAYS = 1e-9
 """Decay of a motion, of its own rate, that counts as none."""
 GROUPS = ("coordinates", "rates")
 EFFORT = "effort"
-
-
-class DesignError(ValueError):
-    """A controller or observer that cannot be designed, with the motion that stands in the way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +155,7 @@ def lqr(
     _require_reached_by_weights(model, Q)
     if period is None:
         plant = model.state_space
-        P = _riccati(plant.A, plant.B, Q, R)
+        P = continuous_riccati(plant.A, plant.B, Q, R, _scales(model))
         return Regulator(np.asarray(np.linalg.solve(R, plant.B.T @ P), dtype=float), P, plant, None)
     plant_k, cost = _sampled_cost(model, Q, R, period, delay)
     return _sampled_regulator(plant_k, cost, period, delay)
@@ -217,51 +214,9 @@ def _require_rest(model: LinearModel) -> None:
         )
 
 
-def _riccati(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
-    """A^T P + P A - P B R^-1 B^T P + Q = 0, made exact by Newton steps in states of which each costs about one."""
-    from scipy.linalg import solve_continuous_are, solve_continuous_lyapunov
-
-    try:
-        P = solve_continuous_are(A, B, Q, R)
-    except (ValueError, np.linalg.LinAlgError):
-        # its Schur form cannot be put in order where the Hamiltonian matrix is badly scaled
-        P = _by_eigenvectors(A, B, Q, R)
-    T = 1.0 / np.sqrt(np.diag(P).clip(1e-300))
-    A, B, Q, P = A * T / T[:, None], B / T[:, None], Q * np.outer(T, T), P * np.outer(T, T)
-    for _ in range(2):
-        K = np.linalg.solve(R, B.T @ P)
-        left = A.T @ P + P @ A + Q - K.T @ R @ K
-        P = P + _symmetric(solve_continuous_lyapunov((A - B @ K).T, -left))
-    return _symmetric(P / np.outer(T, T))
-
-
-def _by_eigenvectors(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
-    """The Riccati equation by decaying motions of the Hamiltonian matrix, in states and costs of about equal size."""
-    size = 1.0 / np.sqrt(1.0 + np.abs(A).max(axis=1))
-    cost = float(np.sqrt(np.linalg.norm(Q) / np.linalg.norm(B @ np.linalg.solve(R, B.T))))
-    scaled = A * size / size[:, None], B / size[:, None], Q * np.outer(size, size)
-    G = scaled[1] @ np.linalg.solve(R, scaled[1].T)
-    H = np.block([[scaled[0], -cost * G], [-scaled[2] / cost, -scaled[0].T]])
-    rates, motions = np.linalg.eig(H)
-    kept = motions[:, np.argsort(rates.real)[: len(A)]]
-    P = np.linalg.solve(kept[: len(A)].T, kept[len(A) :].T).T.real * cost
-    return _symmetric(P / np.outer(size, size))
-
-
-def _symmetric(X: Floats) -> Floats:
-    return np.asarray(0.5 * (X + X.T))
-
-
-class _SampledCost:
-    """Sum over periods of [x; u]^T [[Q, N], [N^T, R]] [x; u]."""
-
-    def __init__(self, whole: Floats, states: int) -> None:
-        self.Q, self.N, self.R = whole[:states, :states], whole[:states, states:], whole[states:, states:]
-
-
 def _sampled_cost(
     model: LinearModel, Q: Floats, R: Floats, period: float, delay: float
-) -> tuple[SampledModel, _SampledCost]:
+) -> tuple[SampledModel, SampledCost]:
     """The sampled model with its delay, and the continuous cost integrated over a period."""
     plant = model.state_space
     sampled = plant.sampled(period, delay=delay)
@@ -281,7 +236,7 @@ def _sampled_cost(
         total += reach.T @ gram @ reach
         start = (step @ reach)[:n]
     total[size:, size:] += R * period
-    return sampled, _SampledCost(_symmetric(total), size)
+    return sampled, SampledCost(symmetric(total), size)
 
 
 def _held_cost(A: Floats, B: Floats, Q: Floats, length: float) -> tuple[Floats, Floats]:
@@ -301,16 +256,14 @@ def _held_cost(A: Floats, B: Floats, Q: Floats, length: float) -> tuple[Floats, 
     for _ in range(halves):
         gram = gram + step.T @ gram @ step
         step = step @ step
-    return step, _symmetric(gram)
+    return step, symmetric(gram)
 
 
-def _sampled_regulator(plant: SampledModel, cost: _SampledCost, period: float, delay: float) -> Regulator:
-    from scipy.linalg import solve_discrete_are
-
+def _sampled_regulator(plant: SampledModel, cost: SampledCost, period: float, delay: float) -> Regulator:
     A, B = plant.A, plant.B
-    P = solve_discrete_are(A, B, cost.Q, cost.R, s=cost.N)
-    K = np.linalg.solve(cost.R + B.T @ P @ B, B.T @ P @ A + cost.N.T)
-    return Regulator(K, _symmetric(P), plant, period, delay)
+    P = discrete_riccati(A, B, cost)
+    K = np.asarray(np.linalg.solve(cost.R + B.T @ P @ B, B.T @ P @ A + cost.N.T), dtype=float)
+    return Regulator(K, symmetric(P), plant, period, delay)
 
 
 # ---------------------------------------------------------------- observers
@@ -352,7 +305,8 @@ def kalman(
     if period is None:
         plant = seen.state_space
         V = np.diag(rms**2 * every)
-        P = _riccati(plant.A.T, plant.C.T, W, V)
+        size, rate = _scales(seen)
+        P = continuous_riccati(plant.A.T, plant.C.T, W, V, (1.0 / size, rate))
         return Observer(np.asarray(np.linalg.solve(V, plant.C @ P).T, dtype=float), P, plant, rms, None)
     plant_k = observed_model(seen, period, delay)
     A, C = plant_k.A, plant_k.C
@@ -364,14 +318,12 @@ def kalman(
 
 
 def _sampled_observer(plant: SampledModel, W: Floats, rms: Floats, period: float, A: Floats, C: Floats) -> Observer:
-    from scipy.linalg import solve_discrete_are
-
-    V = np.diag(rms**2)
+    V, none = np.diag(rms**2), np.zeros((len(A), len(C)))
     # of the prediction; what waits is known, which leaves its rows zero
-    before = _symmetric(solve_discrete_are(A.T, C.T, W, V))
+    before = discrete_riccati(A.T, C.T, SampledCost(np.block([[W, none], [none.T, V]]), len(A)))
     L = np.asarray(np.linalg.solve(C @ before @ C.T + V, C @ before).T, dtype=float)
     keep = np.eye(len(A)) - L @ C
-    return Observer(L, _symmetric(keep @ before @ keep.T + L @ V @ L.T), plant, rms, period)
+    return Observer(L, symmetric(keep @ before @ keep.T + L @ V @ L.T), plant, rms, period)
 
 
 def observed_model(model: LinearModel, period: float, delay: float) -> SampledModel:

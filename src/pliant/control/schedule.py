@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.control.linear_model import LinearModel, linearise
-from pliant.control.regulator import DesignError, Observer, Regulator, kalman, lqr, observed_model
+from pliant.control.regulator import Observer, Regulator, kalman, lqr, observed_model
+from pliant.control.riccati import DesignError
 from pliant.control.spillover import closed_loop, loop_rates
 from pliant.control.state_space import NamedMatrices
 
