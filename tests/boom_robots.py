@@ -55,3 +55,32 @@ def counterbalanced_boom(line=1e-4):
     """The same with a counterbalance valve before a line of so much oil."""
     valve = {**CYLINDER["valve"], "counterbalance": {**COUNTERBALANCE, "line": line}}
     return rigid_boom(valve=valve)
+
+
+def bending_boom(modes=2, pieces=1, **actuator):
+    """A level boom of 6 m, pinned at its root, with 500 kg at its tip and a spring upright under x = 1.5 m."""
+    spring = {"stiffness": REFERENCE["oil_spring_boom_frequencies"]["spring"], "length": 1.5}
+    return {
+        "name": "boom",
+        "gravity": [0, 0, 0],
+        "links": [
+            {
+                "name": "boom",
+                "joint": {"name": "luff", "type": "revolute", "axis": [0, -1, 0], "actuated": False},
+                "beam": {
+                    "length": 6.0,
+                    "properties": {"EIy": 2e7, "EIz": 2e7, "mass_per_length": 80.0},
+                    "modes": {"bend_z": modes},
+                    "rotary_inertia": False,
+                    "bending": "linear",
+                    "pieces": pieces,
+                },
+                "frames": [{"name": "eye", "x": 1.5}],
+                "payloads": [{"mass": 500.0}],
+            }
+        ],
+        "actuators": [
+            {"name": "lift", "frames": [{"frame": "base", "position": [1.5, 0, -1.5]}, "boom.eye"],
+             **(actuator or {"spring": spring})}
+        ],
+    }  # fmt: skip

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import pliant
-from boom_robots import rigid_boom
+from boom_robots import REFERENCE, bending_boom, rigid_boom
 from pliant import Dynamics, Robot
 from pliant.analysis.equilibrium import state_of_rest
 from pliant.analysis.line_forces import RestingLines
 from pliant.analysis.modes import vibration_modes
 from pliant.errors import ModelError
 from pliant.loads.lines import robot_forces
+from pliant.model.description.plausible import cuts_proposed
 
 # of differences of sixth order in forces
 DIFFERENCES = 1e-8
@@ -118,3 +119,45 @@ def test_what_does_not_know_them_says_so(what, tmp_path):
     }
     with pytest.raises(ModelError, match="has actuators along lines"):
         ways[what]()
+
+
+# ---------------------------------------------------------------- beams that are cut where something acts
+
+
+def test_a_cut_at_the_eye_finds_the_frequency_on_the_oil_spring():
+    wanted = REFERENCE["oil_spring_boom_frequencies"]["Hz"]
+
+    def lowest(**keys):
+        arm = Dynamics(Robot.model_validate(bending_boom(**keys)))
+        return vibration_modes(arm, arm.reference_pose()).hertz
+
+    # smooth shapes of the whole boom, and of both parts
+    assert lowest(modes=2)[0] == pytest.approx(1.036 * wanted[0], rel=1e-3)
+    assert lowest(modes=2, pieces={"at": [1.5]})[0] == pytest.approx(wanted[0], rel=1e-5)
+    assert lowest(modes=5, pieces={"at": [1.5]})[:3] == pytest.approx(wanted[:3], rel=5e-4)
+
+
+def test_unequal_pieces_keep_mass_frames_and_names():
+    robot = bending_boom(pieces={"at": [1.5, 4.0]})
+    robot["links"][0]["frames"] += [{"name": "pad", "x": 2.5}, {"name": "far", "x": 5.9}]
+    read = Robot.model_validate(robot)
+    assert read.link_names == ("boom_1", "boom_2", "boom_3")
+    assert [link.length for link in read.links] == pytest.approx([1.5, 2.5, 2.0])
+    assert read.mass == pytest.approx(980.0)
+    assert read.aliases["boom.eye"] == "boom_1.eye"
+    assert (read.aliases["boom.pad"], read.link("boom_2").frame("pad").x) == ("boom_2.pad", pytest.approx(1.0))
+    assert (read.aliases["boom.far"], read.link("boom_3").frame("far").x) == ("boom_3.far", pytest.approx(1.9))
+    # equal pieces are the same, written one way or the other
+    equal, cut = (Robot.model_validate(bending_boom(pieces=x)) for x in (3, {"at": [2.0, 4.0]}))
+    for one, other in zip(equal.links, cut.links, strict=True):
+        assert one.beam.length == pytest.approx(other.beam.length, rel=1e-15)
+    for places in ([0.0], [7.0], [3.0, 2.0], [6.0], []):
+        with pytest.raises(ModelError):
+            Robot.model_validate(bending_boom(pieces={"at": places}))
+
+
+def test_cuts_are_proposed_where_something_acts_inside_a_span():
+    (text,) = cuts_proposed(Robot.model_validate(bending_boom()))
+    assert "actuator 'lift' acts inside its span" in text
+    assert "pieces: {at: [1.5 m]}" in text
+    assert not list(cuts_proposed(Robot.model_validate(bending_boom(pieces={"at": [1.5]}))))

@@ -98,6 +98,7 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
 
 def _study(file: str) -> str:
     from pliant.drives.callback import Callback, UnrunLaw
+    from pliant.model.description.plausible import cuts_proposed
     from pliant.simulation.monitoring.checks import planned_turns
     from pliant.simulation.study import unrun_study
     from pliant.trajectories.per_joint import turn_limits
@@ -108,7 +109,8 @@ def _study(file: str) -> str:
     run = _begin(study, file)
     fast = planned_turns(run.equations, run.v0, study.until)
     known = (*turn_limits(study.robot, study.start, study.drive), *run.equations.drive.cautions)
-    for text in (*known, *_at_rest(study.robot), *fast):
+    pushed = {each.frame: "a disturbance" for each in study.disturbances if each.frame is not None}
+    for text in (*known, *cuts_proposed(study.robot, pushed), *_at_rest(study.robot), *fast):
         warnings.warn(f"{file}: {text}", stacklevel=2)
     words = f"a study of {study.robot.name} until {study.until:g} s"
     law = study.drive.function if isinstance(study.drive, Callback) else None
@@ -131,7 +133,7 @@ def _begin(study: Study, file: str) -> Run:
 def _robot(file: str, strict: bool) -> str:
     import pliant
     from pliant.bodies.words import words_of
-    from pliant.model.description.plausible import description_limits
+    from pliant.model.description.plausible import cuts_proposed, description_limits
 
     robot = pliant.load(file, strict=strict)
     elastic = 0
@@ -142,7 +144,7 @@ def _robot(file: str, strict: bool) -> str:
             raise _located(error, file, link.name) from None
     for problem in _refusals(robot):
         raise _located(problem, file)
-    for text in (*description_limits(robot), *_at_rest(robot)):
+    for text in (*description_limits(robot), *cuts_proposed(robot), *_at_rest(robot)):
         warnings.warn(f"{file}: {text}", stacklevel=2)
     joints = len(robot.joint_coordinates)
     words = f"{counted(len(robot.links), 'link')}, {joints} joint and {elastic} elastic coordinates"
@@ -165,7 +167,7 @@ def _refusals(robot: Robot) -> Iterator[ModelError]:
         if not 0 < arm.size <= MOST_COORDINATES:
             return
         q = arm.assemble()
-        arm.forward(q, np.zeros(arm.size))
+        arm.forward(q, np.zeros(arm.size), force=np.zeros(arm.size))
     except pliant.ModelError as error:
         yield error
     except (ValueError, FloatingPointError) as error:

@@ -75,6 +75,7 @@ def equilibrium(
     bends = any(link.is_flexible for link in loaded.links)
     moved = f"bending moves the tip by ({_listed(sag)}) mm, base axes" if bends else "no link bends"
     tables = [_joints(arm, found)] if loaded.joint_coordinates else []
+    tables += [_lines(found)] if found.pushes else []
     tables += [_links(arm, found)] if bends else []
     emit(f"[bold]{plain(loaded.name)}[/]: equilibrium, {how}; {moved}", *tables)
     joints = {name: float(q[arm.names.index(name)]) for name in loaded.joint_coordinates}
@@ -119,6 +120,13 @@ def _joints(arm: Dynamics, found: Equilibrium) -> Table:
         _, unit = EFFORTS[own]
         effort = f"{number(efforts[name])} {unit}" if name in efforts else "passive"
         rows.add_row(name, where, effort)
+    return rows
+
+
+def _lines(found: Equilibrium) -> Table:
+    rows = table("actuator", "push that holds its length", words=1)
+    for name, push in found.pushes.items():
+        rows.add_row(name, f"{number(push)} N")
     return rows
 
 

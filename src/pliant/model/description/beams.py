@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -13,6 +14,7 @@ from pydantic import BeforeValidator, Field, StrictBool, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.errors import ModelError, show
+from pliant.model.description.beam_pieces import Pieces, piece_ends
 from pliant.model.description.discretisation import AUTO, Damping, Elements, Lumped, Modes, user_shape
 from pliant.model.description.materials import MATERIALS, Material, MaterialOrName, find_material
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
@@ -120,9 +122,7 @@ PROBES = np.linspace(0.0, 1.0, 9)
 MASS_POINTS = 4
 # stations of an exact beam, in every segment
 MOST_STATIONS = 60
-MOST_PIECES = 200
 MOST_SEGMENTS = 1000
-Pieces = Annotated[int, WholeNumber(1, MOST_PIECES)]
 # lengths that are given twice must agree to this fraction
 SAME_LENGTH = 1e-9
 
@@ -294,7 +294,9 @@ class Beam(Element):
         default=None, description="curvature and twist of the unloaded axis; needs bending: exact"
     )
     damping: Damping | None = Field(default=None, description="structural damping")
-    pieces: Pieces = Field(default=1, description="number of equal beams, welded end to end, that stand for this one")
+    pieces: Pieces = Field(
+        default=1, description="beams, welded end to end, that stand for this one: so many equal ones, or {at: [1.5 m]}"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -329,6 +331,7 @@ class Beam(Element):
         refuse(self.missing_constants())
         refuse(self._expression_problems())
         refuse(self._bending_problems())
+        refuse(self._piece_problems())
 
     def _bending_problems(self) -> Iterator[InitErrorDetails]:
         if self.stations is not None and self.bending != "exact":
@@ -344,6 +347,20 @@ class Beam(Element):
                 remedy = "give modes, or write bending: second-order"
                 yield at("bending", message=f"an exact beam reads modes as strains and knows no {method}; {remedy}")
 
+    @property
+    def piece_ends(self) -> list[float]:
+        """Where the beams end that stand for this one, from the root."""
+        return piece_ends(self.pieces, self.length)
+
+    def _piece_problems(self) -> Iterator[InitErrorDetails]:
+        ends = [0.0, *self.piece_ends]
+        for k, (before, end) in enumerate(pairwise(ends)):
+            if end - before <= SAME_LENGTH * self.length:
+                place = ("pieces", "at", min(k, len(ends) - 3))
+                inside = f"cuts are in order, inside the beam of {self.length:g} m"
+                yield of_value(*place, message=f"is {ends[1 + min(k, len(ends) - 3)]:g} m; {inside}")
+                return
+
     def _curvature_problems(self) -> Iterator[InitErrorDetails]:
         if self.curvature is not None and self.segments:
             yield at("curvature", message="the beam has segments; give curvature in each segment that is curved")
@@ -353,7 +370,7 @@ class Beam(Element):
             remedy = "write bending: exact" + ("" if self.is_left_open else " and give modes of bend_y or bend_z")
             remedy += ", or rigid: true"
             yield at("curvature", message=f"a curved beam bends as a rod with strain modes; {remedy}")
-        if self.pieces > 1 and not all(each.is_constant for each in curved):
+        if len(self.piece_ends) > 1 and not all(each.is_constant for each in curved):
             remedy = "give segments of constant curvature, or leave pieces out"
             yield at("pieces", message=f"a curvature that varies along a segment cannot be cut in pieces; {remedy}")
 

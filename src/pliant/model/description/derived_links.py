@@ -1,6 +1,7 @@
 """What follows from a description before it is used: pieces of beams, crosses, frames of loops, ties of joints.
 
-A link whose beam has ``pieces: N`` becomes N links, welded end to end. The pieces of `upper` are called upper_1 ...
+A link whose beam has ``pieces: N`` becomes N links, welded end to end, and one with ``pieces: {at: [x]}`` those between
+the cuts. The pieces of `upper` are called upper_1 ...
 upper_N; the first has the joint and the hub. Frames keep their meaning: ``upper.tip`` is the tip of the last piece,
 ``upper.root`` the root of the first, and any other frame sits on the piece at its place. These names are aliases of
 the robot.
@@ -42,18 +43,19 @@ if TYPE_CHECKING:
 def split_link(link: Link) -> tuple[list[Link], dict[str, str]]:
     """The links of a beam in pieces, from the root, and what its frames are called there."""
     beam = link.beam
-    if beam is None or beam.pieces == 1:
+    ends = [] if beam is None else beam.piece_ends
+    if beam is None or len(ends) == 1:
         return [link], {}
-    n, step = beam.pieces, beam.length / beam.pieces
-    names = [f"{link.name}_{k + 1}" for k in range(n)]
+    starts = [0.0, *ends[:-1]]
+    names = [f"{link.name}_{k + 1}" for k in range(len(ends))]
     frames: list[list[Frame]] = [[] for _ in names]
     aliases = {link.name: f"{names[-1]}.tip", f"{link.name}.root": f"{names[0]}.root"}
     aliases[f"{link.name}.tip"] = f"{names[-1]}.tip"
     for frame in link.frames:
         x = frame.x or 0.0
         # a frame on a joint of two pieces belongs to the end of the inner one
-        k = int(np.clip(np.ceil(x / step * (1 - SAME_LENGTH)) - 1, 0, n - 1))
-        local = min(max(x - k * step, 0.0), step)
+        k = min(int(np.searchsorted(ends, x * (1 - SAME_LENGTH))), len(ends) - 1)
+        local = min(max(x - starts[k], 0.0), ends[k] - starts[k])
         frames[k].append(frame.model_copy(update={"x": local}))
         aliases[f"{link.name}.{frame.name}"] = f"{names[k]}.{frame.name}"
     parts: list[list[RigidPart]] = [[] for _ in names]
@@ -63,7 +65,7 @@ def split_link(link: Link) -> tuple[list[Link], dict[str, str]]:
     out = []
     for k, name in enumerate(names):
         joint = link.joint if k == 0 else Joint(name=f"{name}_weld", type="fixed", parent=f"{names[k - 1]}.tip")
-        own: dict[str, Any] = {"name": name, "joint": joint, "beam": _piece(beam, k * step, (k + 1) * step)}
+        own: dict[str, Any] = {"name": name, "joint": joint, "beam": _piece(beam, starts[k], ends[k])}
         if k == 0:
             own.update({key: getattr(link, key) for key in ("hub", "visuals") if getattr(link, key)})
         if frames[k]:

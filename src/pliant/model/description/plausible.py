@@ -5,7 +5,7 @@ They are allowed, since a study may want them, but they are nearly always a wron
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import pi, sqrt
 
 import numpy as np
@@ -14,6 +14,7 @@ from pliant.model.description.beams import PROBES, Beam, LocalProperties
 from pliant.model.description.discretisation import user_shape
 from pliant.model.description.links import Link
 from pliant.model.description.materials import Material
+from pliant.model.description.outline import BASE
 from pliant.model.description.robot import Robot
 from pliant.model.once import once_per_element
 
@@ -29,6 +30,8 @@ THINNEST = 1e4
 """Length over height of a beam above which it is a thread: a strip of 0.5 mm would be 5 m long."""
 AT_JOINT = 1e-9
 """Part of its largest value that a shape may have at the joint: what rounding leaves of zero."""
+INSIDE = 1e-6
+"""Part of a beam at each end that is no inside of its span."""
 SLENDER = 4.0
 """Length over height of a beam below which shear adds 5 % and more to its bending."""
 
@@ -37,6 +40,34 @@ def description_limits(robot: Robot) -> list[str]:
     """What in the description is beyond the limits of the model or of real things, in words."""
     joints = (text for link in robot.links for text in _drive(link))
     return [*_gravity(robot), *_pose(robot), *joints, *(text for link in robot.links for text in _link(link))]
+
+
+def cuts_proposed(robot: Robot, pushed: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Beams with smooth shapes on which something acts inside their span, where they should be cut.
+
+    pushed  frame -> what acts there, in words; actuators along lines are known
+    """
+    acting = {
+        place: f"actuator '{actuator.name}'"
+        for actuator in robot.actuators
+        for place in actuator.places
+        if isinstance(place, str)
+    }
+    found: dict[str, dict[float, str]] = {}
+    for reference, what in {**acting, **(pushed or {})}.items():
+        name, frame = robot.resolve_frame(robot.tip or robot.links[-1].name if reference == "tip" else reference)
+        link = None if name == BASE else robot.link(name)
+        if link is None or link.beam is None or not link.is_flexible or link.beam.elements or link.beam.lumped:
+            continue
+        x = link.frame(frame).x
+        if x is not None and INSIDE * link.length < x < (1 - INSIDE) * link.length:
+            found.setdefault(name, {})[x] = what
+    for name, places in found.items():
+        listed = ", ".join(f"{x:g} m" for x in sorted(places))
+        yield (
+            f"link '{name}': {' and '.join(dict.fromkeys(places.values()))} acts inside its span, where smooth shapes "
+            f"follow slowly: write pieces: {{at: [{listed}]}}, or elements"
+        )
 
 
 def _gravity(robot: Robot) -> Iterator[str]:

@@ -253,7 +253,7 @@ class Robot(Element):
         """Beams in pieces become links of their own; their frames keep their names as aliases."""
         from pliant.model.description.derived_links import split_link
 
-        if all(link.beam is None or link.beam.pieces == 1 for link in self.links):
+        if all(link.beam is None or len(link.beam.piece_ends) == 1 for link in self.links):
             return
         links, aliases = [], dict(self.aliases)
         for link in self.links:
