@@ -118,4 +118,4 @@ def expression(text):
     text = re.sub(r"\bmax\(abs\((\w+)\((\d+):(\d+)\)\)\)", r"np.abs(\1((\2, \3))).max()", text)
     text = re.sub(r"\b(\w+)\((\d+):(\d+)\)", r"\1((\2, \3))", text)
     text = text.replace("q(:)", "q").replace("&&", "and").replace("~", "not ")
-    return INDEX.sub(lambda m: m[0] if m[1].startswith(("stumpff", "sin", "cos")) else element(m), text)
+    return INDEX.sub(lambda m: m[0] if m[1].startswith(("stumpff", "step")) else element(m), text)

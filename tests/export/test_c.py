@@ -14,13 +14,13 @@ from pliant.export import FUNCTIONS, generate_c, parameters
 TOLERANCE = 1e-12
 """Of the largest entry: the same operations, but for the compiler's contractions and the library's sine."""
 
-BUNDLED = ("canadarm", "lin-lewis-rfr", "seven-joint-arm", "six-dof", "two-link-flexible")
 BENT = ("second-order", "rods-in-a-plane")
+"""Kinds of bending that no bundled robot has; those are in test_functions.py."""
 LOOPS = ("branches-cayley", "satellite", "drives", "chain-30", "rod-in-space")
 """Several children per link, a floating base, friction, many links, stations: kernels in loops over the links."""
 
 
-@pytest.mark.parametrize("name", [*BUNDLED, *BENT])
+@pytest.mark.parametrize("name", BENT)
 def test_equals_the_engine(arm, build, expected, error, name):
     c = build(arm(name))
     for function in FUNCTIONS:

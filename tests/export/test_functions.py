@@ -7,10 +7,14 @@ import subprocess
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import pliant
+import zoo
+from closed_robots import four_bar, pendulum_ring
 from export_answers import answers
 from matlab_text import as_python
+from pliant import Dynamics
 from pliant.export import casadi_function, generate_c, generate_matlab, generate_python, listing, parameters
 from pliant.export.functions import functions_of
 from pliant.export.signatures import DERIVATIVES
@@ -42,7 +46,11 @@ def joints_of(header):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_c_of_every_bundled_robot(arm, build, error, name):
-    robot = arm(name)
+    every(arm(name), build, error)
+
+
+def every(robot, build, error):
+    """All functions of a robot, in one compilation."""
     c = build(robot, *(each for each in functions_of(robot, ("all",)) if not each.endswith("_by_p")))
 
     def found(function, inputs, value):
@@ -51,6 +59,65 @@ def test_c_of_every_bundled_robot(arm, build, error, name):
         return c(function, np.shape(value), *inputs), value
 
     check(robot, found, error)
+
+
+SKEW = Rotation.from_rotvec([0.4, -0.7, 1.1]).as_matrix()
+FLAT = {"lengths": (0.4, 0.2, 0.4, 0.2), "pose": {"motor": 1.0, "pin": -1.0, "ground_pin": 1.0}}
+
+
+def geared():
+    """A bending arm with two wheels, of which one follows the other."""
+    wheel = {"mass": 0.8, "com": [0.1, 0.02, 0.03], "inertia": [0.02, 0.03, 0.04]}
+    arm = {"name": "arm", "joint": {"name": "slew", "axis": "y"}, "beam": BEAM}
+    links = [arm, {"name": "first", "joint": {"name": "pinion", "parent": "arm.tip"}, "rigid": wheel}]
+    follower = {"name": "wheel", "parent": "arm.tip", "mimic": {"joint": "pinion", "ratio": -0.4}}
+    return pliant.Robot.model_validate(
+        {"name": "geared", "links": [*links, {"name": "last", "joint": follower, "rigid": wheel}]}
+    )
+
+
+def damped():
+    """One damping ratio for the whole robot, which couples the coordinates of all links."""
+    robot = pliant.load("four-bar")
+    links = [x if x.beam is None else x.with_changes(beam=x.beam.with_changes(damping=None)) for x in robot.links]
+    return robot.with_changes(links=links, damping=pliant.Damping(ratio=0.02))
+
+
+BEAM = {
+    "length": 0.5,
+    "properties": {"mass_per_length": 1.0, "EIy": 20.0, "EIz": 30.0},
+    "modes": {"shape": "clamped-free", "bend_y": 1, "bend_z": 1},
+}
+ODD = {
+    "rows that follow from others": lambda: four_bar(R=SKEW, loop={"planar": None}),
+    "gears": geared,
+    "damping that couples links": damped,
+    "ball joints": lambda: zoo.robot("balls"),
+    "a floating base": lambda: zoo.robot("satellite"),
+    "a ring of pendulums": pendulum_ring,
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_c_of_odd_robots(build, error, what):
+    robot = Dynamics(ODD[what](), compile="never")
+    every(robot, build, error)
+
+
+def test_a_lost_row_gives_no_numbers(build, tmp_path):
+    """A parallelogram that lies flat may go on as two mechanisms; beside that pose all is well."""
+    robot = Dynamics(four_bar(**FLAT), compile="never")
+    c = build(robot, "forward", "efforts")
+    still = np.zeros(3)
+    assert not np.isfinite(c("forward", 3, still, still, [0.1, 0.0, 0.0])).any()
+    assert not np.isfinite(c("efforts", 4, still, still, [1.0, 0.0, 0.0])).any()
+    beside = 1e-3 * np.array([1.0, -1.0, 1.0])
+    a = c("forward", 3, beside, still, [0.1, 0.0, 0.0])
+    assert a == pytest.approx(a[0] * np.array([1.0, -1.0, 1.0]), rel=1e-6)
+    scope = {"__name__": "exported"}
+    exec(generate_python(robot, tmp_path / "arm.py", ("forward",)).read_text(), scope)
+    with pytest.raises(ZeroDivisionError):
+        scope["forward"]([0.0] * 3, [0.0] * 3, [0.1, 0.0, 0.0])
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -13,11 +13,10 @@ from pliant.engine.compile.c_code import (
     CFunction,
     c_function,
     comment,
+    helpers,
     number,
-    stumpff_function,
     table,
 )
-from pliant.engine.compile.statements import stumpff_used
 from pliant.export.c_steps import (
     STEP_REMARKS,
     STEPPERS,
@@ -118,7 +117,6 @@ def compile_line(name: str) -> str:
 
 
 def _source(name: str, what: Model, written: Sequence[CFunction], steppers: Sequence[str]) -> str:
-    orders = stumpff_used(k for each in what.functions for k in each.kernels)
     advice = (
         f"See {name}.h. Compile with optimisation and for the processor of the target; straight-line code "
         "like this gains from fused multiply-add and loses by vectorisation: with gcc or clang for example "
@@ -133,9 +131,7 @@ def _source(name: str, what: Model, written: Sequence[CFunction], steppers: Sequ
     ]
     if what.mechanism.actuated:
         parts.append(_input_matrix(name, what))
-    if orders:
-        parts.append(_remark("Entire functions of a squared angle: c_k(s) = sum of (-s)^n / (2n + k)!"))
-    parts += [stumpff_function(k) for k in orders]
+    parts += helpers([kernel for each in what.functions for kernel in each.kernels])
     n, inputs = what.mechanism.B.shape
     steps = steps_text(name, n, inputs, steppers, closed=bool(what.independent))
     return "\n".join([*parts, *(each.text for each in written), steps])
@@ -217,7 +213,7 @@ def _header(name: str, what: Model, written: Sequence[CFunction], steppers: Sequ
 _LOOPS = (
     "The robot has closed loops. forward obeys them, where the state is on them (project, assemble): M a + h = f + "
     "J_c^T lambda with J_c a + J_c' v = 0. inverse, bias, mass_matrix and energy are those of the tree that is left "
-    "where the loops are opened."
+    "where the loops are opened. Where the loops lose a row, forward and efforts are no numbers."
 )
 
 

@@ -15,8 +15,7 @@ from pliant.drives.drive import DriveLaw, Tick
 from pliant.drives.extended_filter import ExtendedFilterLaw
 from pliant.drives.regulated import ObserverLaw
 from pliant.drives.sampled import SampledLaw
-from pliant.engine.compile.c_code import RESTRICT_DEFINED, c_function, comment, number, stumpff_function, table
-from pliant.engine.compile.statements import functions_used, stumpff_used
+from pliant.engine.compile.c_code import RESTRICT_DEFINED, c_function, comment, helpers, number, table
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.roller import one_kernel
 from pliant.engine.trace.tape import Tape
@@ -28,13 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pliant.simulation.study import Study
-
-HELPERS = {
-    "ramp": "static double ramp(double x)\n{\n    return x > 0.0 ? x : 0.0;\n}\n",
-    "step": "static double step(double x)\n{\n    return x > 0.0 ? 1.0 : 0.0;\n}\n",
-    "frozen": "static double frozen(double x)\n{\n    return x;\n}\n",
-}
-"""Functions that C does not have."""
 
 
 class _Tick:
@@ -121,7 +113,6 @@ def _source(name: str, law: SampledLaw, tick: _Tick, robot: str) -> str:
     program = one_kernel("tick", tuple(sizes), tape, list(tick.text(*given)), [], max(sizes.values()))
     written = c_function(program, f"{name}_computed", tuple(sizes), "result", defaults="", private=True)
     kernels = [kernel for each in program.passes for kernel in each.kernels]
-    used = functions_used(kernels)
     count, efforts = len(tick.states), program.outputs - len(tick.states)
     upper = name.upper()
     parts = [
@@ -132,8 +123,7 @@ def _source(name: str, law: SampledLaw, tick: _Tick, robot: str) -> str:
             [number(x) if np.isfinite(x) else "HUGE_VAL" for x in law.gains_in_code],
         ),
         _start(name, [state.initial for state in law.inner.sampled_states]),
-        *(text for key, text in HELPERS.items() if key in used),
-        *(stumpff_function(k) for k in stumpff_used(kernels)),
+        *helpers(kernels),
         written.text,
         f"void {name}_tick(const double *readings, const double *reference, double *states, double *efforts)\n{{\n"
         f"    double result[{program.outputs}];\n"

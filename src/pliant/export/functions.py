@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.algorithm import Algorithm, Carrier, PassAlgorithm
+from pliant.algorithm import Algorithm, Carrier, PassAlgorithm, Traced
 from pliant.engine.compile.statements import is_whole
 from pliant.engine.trace.program import Kernel, RolledProgram
 from pliant.engine.trace.roller import rolled, whole
@@ -59,6 +59,7 @@ from pliant.files import write_generated
 from pliant.formulations.loops.algorithms import LoopForward, LoopInverse
 from pliant.formulations.loops.cuts import Plan, preferences
 from pliant.formulations.loops.dense_loops import DenseLoops
+from pliant.formulations.loops.loops import FAINT, Rows
 from pliant.formulations.recursive.recursions import INVERSE
 from pliant.model.description.actuators import refuse_lines
 from pliant.tree.tree import Tree
@@ -367,7 +368,7 @@ class _Maker:
         """The algorithm of a function, and the tree that it is of."""
         arm = self.arm
         if name == "forward":
-            forward = arm.loops.traced_forward() if self.closed else arm.traced("forward")
+            forward = self._on_loops() if self.closed else arm.traced("forward")
             return self._marked(forward.algorithm), forward.carrier
         if name == "efforts":
             return self._marked(self._efforts), self.tree
@@ -432,12 +433,20 @@ class _Maker:
         )
         return replace(step, inputs=SIGNATURES[name].inputs)
 
+    def _on_loops(self, driven: tuple[int, ...] = ()) -> Traced:
+        """Accelerations that obey the loops, which are no numbers where a row is lost; flat code does not look."""
+        if self.flat:
+            return self.arm.loops.traced_forward(driven)
+        kept = self._loops.coordinates.selection.kept
+        mobility = FAINT * self._loops.resistance(kept)
+        return self.arm.loops.traced_forward(driven, Rows(kept, tuple(mobility.tolist())).to_the_end())
+
     @property
     def _efforts(self) -> Algorithm:
         """Inverse dynamics of the drives on the tree of the other functions."""
         driven = tuple(self.arm.names.index(name) for name in self.arm.inputs)
         if self.closed:
-            return self.arm.loops.traced_forward(driven).algorithm
+            return self._on_loops(driven).algorithm
         return LoopInverse.of(self.order, (), plan=Plan(), driven=driven, forces=True, pivots=False)
 
     def _placed(self, algorithm: Algorithm, *, vector: bool) -> Algorithm:

@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from pliant.engine.compile.languages import LANGUAGES
-from pliant.engine.compile.statements import Task, stages, statements, stumpff_used
+from pliant.engine.compile.statements import Task, functions_used, stages, statements, stumpff_used
 from pliant.engine.trace.program import Address
 from pliant.export.c_steps import CLOSED, EXACT, MOST_STEPS, SHORTEST
 from pliant.export.functions import GRAVITY, Exported, Model, model, target, version, write
@@ -92,6 +92,8 @@ def _lines(name: str, what: Model) -> Iterator[str]:
     for each in what.functions:
         yield ""
         yield from _function(each, what)
+    if "step" in functions_used(kernel for each in what.functions for kernel in each.kernels):
+        yield from ("", "function y = step(x)", "    y = (x > 0.0)*1.0;", "end")
     for k in stumpff_used(kernel for each in what.functions for kernel in each.kernels):
         yield from STYLE.entire(k)
 

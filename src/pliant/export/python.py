@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pliant.engine.compile.statements import (
     Stage,
     Task,
+    functions_used,
     link_rows,
     stages,
     start_column,
@@ -84,6 +85,8 @@ def _module(what: Model) -> str:
     orders = stumpff_used(k for each in what.functions for k in each.kernels)
     parts = [GUIDE + _data(what)]
     parts += [_entire(k) for k in orders]
+    if "step" in functions_used(k for each in what.functions for k in each.kernels):
+        parts.append("def step(x):\n    return (x.real > 0.0)*1.0\n")
     return "\n\n".join([*parts, *(_function(each, what) for each in what.functions)])
 
 

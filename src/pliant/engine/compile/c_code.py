@@ -14,14 +14,16 @@ from typing import NamedTuple
 from pliant.engine.compile.statements import (
     Stage,
     Task,
+    functions_used,
     is_whole,
     link_rows,
     stages,
     start_column,
     statements,
     stumpff_polynomial,
+    stumpff_used,
 )
-from pliant.engine.trace.program import Address, RolledProgram
+from pliant.engine.trace.program import Address, Kernel, RolledProgram
 from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond
 
 WIDTH = 100
@@ -108,8 +110,22 @@ def signature(start: str, arguments: Sequence[str]) -> str:
     return "\n".join([*lines, line])
 
 
+HELPERS = {
+    "ramp": "static double ramp(double x)\n{\n    return x > 0.0 ? x : 0.0;\n}\n",
+    "step": "static double step(double x)\n{\n    return x > 0.0 ? 1.0 : 0.0;\n}\n",
+    "frozen": "static double frozen(double x)\n{\n    return x;\n}\n",
+}
+"""Functions that C does not have."""
+
+
+def helpers(kernels: Sequence[Kernel]) -> list[str]:
+    """The functions that C does not have and some kernels need."""
+    used = functions_used(kernels)
+    return [*(text for key, text in HELPERS.items() if key in used), *map(stumpff_function, stumpff_used(kernels))]
+
+
 def stumpff_function(k: int) -> str:
-    """The entire function c_k of a squared angle."""
+    """The entire function c_k of a squared angle: the sum of (-s)^n / (2n + k)!"""
     return f"static inline double stumpff{k}(double s)\n{{\n{_indented(stumpff_body(k))}}}\n"
 
 
