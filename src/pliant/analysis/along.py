@@ -116,12 +116,7 @@ def moving_links(
 
 def along_beam(words: BodyWords, acting: LinkLoads) -> AlongBeam:
     """Along a beam in the states in which so much acts on it."""
-    parts, fractions = words.pieces(), np.linspace(0.0, 1.0, STATIONS)
-    starts = np.concatenate([[0.0], np.cumsum([part.length for part in parts])])[:-1]
-    x, inside = (
-        np.concatenate([start + at * part.length for part, start in zip(parts, starts, strict=True)])
-        for at in (fractions, np.clip(fractions, INSIDE, 1 - INSIDE))
-    )
+    parts, (x, inside) = words.pieces(), stations_along(words)
     sections, q_e = words.section_forces(inside), acting.q_e
     motion = acting.lift, acting.w, acting.alpha
     force, moment = sections.resultants(q_e, acting.v_e, motion, acting.hung)
@@ -134,6 +129,17 @@ def along_beam(words: BodyWords, acting: LinkLoads) -> AlongBeam:
         if all(part.strength is not None for part in parts):
             strength = np.repeat([float(part.strength or 0.0) for part in parts], STATIONS)
     return AlongBeam(x, sections.bent.line(q_e), sections.bent.strains(q_e), stress, force, moment, strength)
+
+
+def stations_along(words: BodyWords) -> tuple[Floats, Floats]:
+    """Places along a beam, m, and the same a little inside its segments."""
+    parts, fractions = words.pieces(), np.linspace(0.0, 1.0, STATIONS)
+    starts = np.concatenate([[0.0], np.cumsum([part.length for part in parts])])[:-1]
+    x, inside = (
+        np.concatenate([start + at * part.length for part, start in zip(parts, starts, strict=True)])
+        for at in (fractions, np.clip(fractions, INSIDE, 1 - INSIDE))
+    )
+    return x, inside
 
 
 def _stress(part: OutlinePiece, strains: Floats) -> Floats:

@@ -81,6 +81,15 @@ class ModeSet:
         flutters = np.maximum(-np.nan_to_num(self.damping_ratios), 0.0) * self.frequencies
         return np.where(self.squares < 0, np.sqrt(np.maximum(-self.squares, 0.0)), flutters)
 
+    def errors(self, count: int | None = None) -> Floats:
+        """How much the frequencies are too high because beams have few shapes, as parts of them; NaN: not known.
+
+        One inverse iteration tells it, no finer model is needed; links of modal data count as exact.
+        """
+        from pliant.analysis.mode_errors import mode_errors
+
+        return mode_errors(self, count)
+
     @property
     def rigid(self) -> int:
         """Number of motions without stiffness."""

@@ -65,16 +65,21 @@ class SectionForces:
         self._mass = weights * section.rhoA
         self._discs = section.discs(weights) if beam.sections_turn else None
         known = beam.at(self.x)
-        self.stiffness = tuple(_along(getattr(known, name), len(self.x)) for name in ("EA", "EIz", "EIy"))
+        self.stiffness = tuple(_along(getattr(known, name), len(self.x)) for name in ("EA", "EIz", "EIy", "GJ"))
 
     def resultants(
-        self, q_e: Array, v_e: Array, motion: tuple[Array, Array, Array], wrenches: Sequence[Hung]
+        self,
+        q_e: Array,
+        v_e: Array,
+        motion: tuple[Array, Array, Array],
+        wrenches: Sequence[Hung],
+        a_e: Array | None = None,
     ) -> tuple[Array, Array]:
         """Force and moment (states, stations, 3) of what is outboard on each section, in the section's own axes.
 
         motion  of the frame B: acceleration of its origin less gravity, angular velocity and acceleration (states, 3)
 
-        The inertia of vibration (accelerations of the elastic coordinates) is no part of them.
+        The inertia of vibration is part of them only where accelerations a_e of the elastic coordinates are given.
         """
         if len(q_e) > TOGETHER:
             parts = [slice(k, k + TOGETHER) for k in range(0, len(q_e), TOGETHER)]
@@ -84,6 +89,7 @@ class SectionForces:
                     v_e[k],
                     (motion[0][k], motion[1][k], motion[2][k]),
                     [Hung(each.frame, each.place[k], each.force[k], each.moment[k]) for each in wrenches],
+                    None if a_e is None else a_e[k],
                 )
                 for k in parts
             ]
@@ -91,12 +97,18 @@ class SectionForces:
         r = self._between.line(q_e)
         rate, bias = self._between.motion(q_e, v_e)
         lift, w, alpha = (x[:, None, :] for x in motion)
+        turning = np.zeros_like(r)
+        if a_e is not None:
+            moved, turning = self._between.vibration(q_e, a_e)
+            bias = bias + moved
         felt = lift + np.cross(alpha, r) + np.cross(w, np.cross(w, r) + 2 * rate) + bias
         force = -self._mass[:, None] * felt
         moment = np.cross(r, force)
         if self._discs is not None:
             R = self._between.axes(q_e)
-            own_w, own_alpha = (np.einsum("ksji,kj->ksi", R, x) for x in motion[1:])
+            own_w, own_alpha = (
+                np.einsum("ksji,ksj->ksi", R, x) for x in (np.broadcast_to(w, r.shape), alpha + turning)
+            )
             turned = self._discs * own_alpha + np.cross(own_w, self._discs * own_w)
             moment = moment - np.einsum("ksij,ksj->ksi", R, turned)
         S = len(self.x)
@@ -113,7 +125,7 @@ class SectionForces:
 
     def strains(self, force: Array, moment: Array) -> Array:
         """u', u_y'' and u_z'' (states, stations, 3) of sections with these forces and moments; NaN: not known."""
-        EA, EIz, EIy = self.stiffness
+        EA, EIz, EIy, _ = self.stiffness
         return np.stack([force[..., 0] / EA, moment[..., 2] / EIz, -moment[..., 1] / EIy], axis=-1)
 
     def _place(self, frame: str) -> float:

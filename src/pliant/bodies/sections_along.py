@@ -28,6 +28,7 @@ POINTS = 4
 """Gauss points of a cubic: they integrate squares of its slope."""
 AHEAD = 1e-3
 """Change of the strains of a rod, m or rad, of differences in time."""
+TINY = 1e-300
 NO_STIFFNESS = 1e-12
 """Eigenvalue of a stiffness, over the largest, of a motion without strain."""
 
@@ -47,6 +48,7 @@ class BentBeam:
         self.x, n = np.asarray(x, dtype=float), sum(family.size for family in sets)
         bends = any(FAMILIES[s.family].bends for s in sets)
         self._slides, self._turns, self._strains = (np.zeros((len(self.x), 3, n)) for _ in range(3))
+        self._twists = np.zeros((len(self.x), n))
         start = 0
         for family in sets:
             own, motion, samples = slice(start, start + family.size), FAMILIES[family.family], family.sample(self.x)
@@ -57,6 +59,8 @@ class BentBeam:
                 self._turns[:, axis, own] = sign * samples.rotation.T
             if motion.fibre is not None:
                 self._strains[:, motion.fibre, own] = samples.strain.T
+            if motion.is_angle:
+                self._twists[:, own] = samples.strain.T
             start = own.stop
         self._rod = self._shortening = self._rest = None
         if bends and beam.bending == "exact":
@@ -108,6 +112,22 @@ class BentBeam:
             rate[..., X] += np.einsum("sik,...i,...k->...s", self._shortening, q_e, v_e, optimize=True)
             bias[..., X] = np.einsum("sik,...i,...k->...s", self._shortening, v_e, v_e, optimize=True)
         return rate, bias
+
+    def vibration(self, q_e: Array, a_e: Array) -> tuple[Array, Array]:
+        """Accelerations of points and sections in B that those of the elastic coordinates make (..., stations, 3)."""
+        turned = np.einsum("sdk,...k->...sd", self._turns, a_e)
+        if self._rod is not None:
+            step = AHEAD / max(float(np.abs(a_e).max()), TINY)
+            before, after = (self.line(q_e + h * a_e) for h in (-step, step))
+            return (after - before) / (2 * step), turned
+        moved = np.einsum("sdk,...k->...sd", self._slides, a_e)
+        if self._shortening is not None:
+            moved[..., X] += np.einsum("sik,...i,...k->...s", self._shortening, q_e, a_e, optimize=True)
+        return moved, turned
+
+    def twists(self, q_e: Array) -> Array:
+        """Twist per length (..., stations), rad/m."""
+        return np.asarray(np.einsum("sk,...k->...s", self._twists, q_e))
 
     def strains(self, q_e: Array) -> Array:
         """u', u_y'' and u_z'' (..., stations, 3): a fibre at (y, z) is stretched by u' - y u_y'' - z u_z''."""

@@ -128,6 +128,7 @@ def _speed(given: str, text: str) -> float:
         refuse(f"--spin {given!r}: the speed {error.message()}")
 
 
+LEAST_ERROR = 1e-5
 SHOWN_FREQUENCIES = 8
 SHOWN_MODES = 12
 SPUN = 3
@@ -336,15 +337,27 @@ def _configuration(arm: Dynamics, found: ModeSet) -> str:
 
 
 def _rows(found: ModeSet, count: int) -> Table:
-    rows = table("mode", "Hz", "rad/s", "damping %", "mostly", words=1)
+    import numpy as np
+
     shown = min(count, len(found))
+    errors = found.errors(shown)
+    told = bool(np.isfinite(errors).any())
+    rows = table("mode", "Hz", "rad/s", "damping %", *(["too high by %"] if told else []), "mostly", words=1)
     for k in range(shown):
         square = found.squares[k]
         ratio = number(100 * found.damping_ratios[k]) if square > 0 else ""
         words = number(found.hertz[k]) if square >= 0 else f"falls, {number(found.growth[k])} 1/s"
         if square > 0 and found.damping_ratios[k] < 0:
             words = f"{words}, flutters, {number(found.growth[k])} 1/s"
-        rows.add_row(str(k + 1), words, number(found.frequencies[k]), ratio, found.leading(k))
+        error = [_error(float(errors[k]))] if told else []
+        rows.add_row(str(k + 1), words, number(found.frequencies[k]), ratio, *error, found.leading(k))
     if len(found) > shown:
-        rows.add_row("", f"and {len(found) - shown} more", "", "", "")
+        rows.add_row("", f"and {len(found) - shown} more", *[""] * (3 + told))
+    if told:
+        rows.caption = "too high by: estimated, of the shapes that its beams leave out; modal data count as exact"
     return rows
+
+
+def _error(part: float) -> str:
+    """An estimated error in %; what is below a thousandth of a % is none."""
+    return "" if part != part else "0" if part < LEAST_ERROR else number(float(f"{100 * part:.2g}"))
