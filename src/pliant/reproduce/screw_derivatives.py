@@ -21,9 +21,10 @@ SHAPES = 2
 class LinkStep(NamedTuple):
     """What one link adds to the projection matrix of the link below: in symbols.
 
-    V, own, S        screw transformation (66) from the link below, line of the joint, elastic screws of the end below
-    columns          where the elastic coordinates of the end below stand
-    twist, relative  dual twists of the link against the one below, and without the velocity of the end's point, (79)
+    V, own, S  screw transformation (66) from the link below, line of the joint, elastic screws of the end below
+    columns    where the elastic coordinates of the end below stand
+    twist      dual twist of the link against the one below; the velocity of the end's point, which (79) leaves out, is
+               of order one as the elastic screws are, and their product vanishes
     """
 
     V: Any
@@ -31,7 +32,6 @@ class LinkStep(NamedTuple):
     S: Any
     columns: list[int]
     twist: Any
-    relative: Any
 
 
 class SymbolicArm(NamedTuple):
@@ -113,9 +113,7 @@ def _step(sympy: Any, i: int, R: Any, q: Any, u: Any) -> LinkStep:
     S = turned * S
     own = sympy.Matrix([0, 0, 1, *[0] * 9])
     twist = own * u[i] + S * u_b
-    relative = twist.copy()
-    relative[6:, :] = sympy.zeros(6, 1)
-    return LinkStep(turned * U, own, S, columns, twist, relative)
+    return LinkStep(turned * U, own, S, columns, twist)
 
 
 def by_screws(arm: SymbolicArm) -> list[Any]:
@@ -127,9 +125,10 @@ def by_screws(arm: SymbolicArm) -> list[Any]:
         if below is None:
             out.append(sympy.zeros(*arm.P[0].shape))
             continue
-        rate = step.V * out[-1] + _differentiation(sympy, step.twist) * (step.V * below)
+        d = _differentiation(sympy, step.twist)
+        rate = step.V * out[-1] + d * (step.V * below)
         for c, k in enumerate(step.columns):
-            rate[:, k] += _differentiation(sympy, step.relative) * step.S[:, c]
+            rate[:, k] += d * step.S[:, c]
         out.append(rate)
     return out
 
