@@ -21,7 +21,8 @@ DATA, PAGE = "verification.json", "verification.html"
 
 def verify(
     only: Annotated[
-        list[str] | None, typer.Option(help="Some parts only: methods, published, identities, balances, bending.")
+        list[str] | None,
+        typer.Option(help="Some parts only: methods, published, identities, balances, bending, measured."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for verification.html and verification.json.")] = Path("out"),
     beside: Annotated[
@@ -33,6 +34,9 @@ def verify(
         typer.Option(help="Folder to which the cases are written for other programs: robots, loads, references."),
     ] = None,
     peers: Annotated[bool, typer.Option(help="Let Exudyn and MuJoCo compute their cases too, if installed.")] = True,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with recordings of measured machines, which are replayed.")
+    ] = None,
     force: ForceOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print what differs only.")] = False,
 ) -> None:
@@ -49,7 +53,7 @@ def verify(
         check_folder(cases / CASES, ())
     try:
         with _Status(quiet) as status:
-            found = run(only, beside=others, peers=peers, report=status.update)
+            found = run(only, beside=others, peers=peers, data=data, report=status.update)
     except ImportError as error:
         tell(f"{error}, or leave them out: --only methods --only identities --only balances --only bending")
         raise typer.Exit(FAILED) from None

@@ -197,12 +197,12 @@ def _row(
 def _lag(t: Floats, y: Floats, d: Floats) -> float:
     """By how much y would have to be later to be nearest to d where both are, s.
 
-    Shifts are whole samples, at most a quarter of the window, and between them a parabola decides.
+    Shifts are whole samples, at most a twentieth of the window, and between them a parabola decides.
     """
     step = float(np.median(np.diff(t)))
     even = np.arange(t[0], t[-1] + step / 2, step)
     a, b = np.interp(even, t, y - y.mean()), np.interp(even, t, d - d.mean())
-    n, most = len(even), max(len(even) // 4, 1)
+    n, most = len(even), max(len(even) // 20, 1)
     products = np.fft.irfft(np.fft.rfft(b, 2 * n) * np.conj(np.fft.rfft(a, 2 * n)), 2 * n)
     # sums of squares of the first k samples
     own, theirs = (np.concatenate([[0.0], np.cumsum(x * x)]) for x in (a, b))

@@ -17,7 +17,7 @@ from pliant.errors import ModelError, did_you_mean
 from pliant.files import mark, write_file, write_generated
 from pliant.formulations.lagrange.equations import require_sympy
 from pliant.reproduce.claim import Claim
-from pliant.verification import balances, bending, identities, methods, published
+from pliant.verification import balances, bending, identities, measured, methods, published
 from pliant.verification.benchmark import peers as other_programs
 from pliant.verification.claims import VerificationPart
 
@@ -27,6 +27,7 @@ PARTS = (
     VerificationPart("identities", "Identities at states away from all symmetries", identities.claims),
     VerificationPart("balances", "Energy of the bundled studies", balances.claims),
     VerificationPart("bending", "Geometric stiffening and large deflections", bending.claims),
+    VerificationPart("measured", "Beside measured machines", measured.claims),
 )
 PACKAGES = ("numpy", "scipy", "llvmlite", "pydantic", "h5py", "matplotlib")
 
@@ -89,13 +90,15 @@ def verify(
     *,
     beside: Mapping[str, Mapping[str, float]] | None = None,
     peers: bool = True,
+    data: Path | None = None,
     report: Report | None = None,
 ) -> Verification:
     """Compute everything that proves the program, or some parts of it.
 
-    only    parts: methods, published, identities, balances, bending
+    only    parts: methods, published, identities, balances, bending, measured
     beside  program -> case -> number: results of other programs for the table
     peers   whether Exudyn and MuJoCo compute their cases too, where they are installed
+    data    folder with recordings of measured machines, which are replayed
     report  called with the part and the claim when it is there
     """
     known = [part.name for part in PARTS]
@@ -113,7 +116,8 @@ def verify(
             continue
         began = time.perf_counter()
         found.claims[part.name] = []
-        for claim in part.claims():
+        computed = measured.claims(data) if part.name == "measured" else part.claims()
+        for claim in computed:
             found.claims[part.name].append(claim)
             if report is not None:
                 report(part.title, claim)
