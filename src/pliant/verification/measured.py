@@ -60,7 +60,7 @@ STRIP_LIMITS = {"exact": 0.013, "second-order": 0.02, "linear": 0.07}
 """How far frequencies may be from the measured ones; nothing is fitted. Bending that far is beyond a linear model."""
 
 
-class Replay(NamedTuple):
+class Recording(NamedTuple):
     """A recording, and what is left of both deflections when its joint angles are replayed: NRMSE."""
 
     file: str
@@ -69,8 +69,8 @@ class Replay(NamedTuple):
 
 
 REPLAYS = (
-    Replay("quanser_hinf_steps.csv", (2.05, 2.07), (0.10, 0.08)),
-    Replay("quanser_lqr_20s.csv", (0.66, 0.73), (0.22, 0.27)),
+    Recording("quanser_hinf_steps.csv", (2.05, 2.07), (0.10, 0.08)),
+    Recording("quanser_lqr_20s.csv", (0.66, 0.73), (0.22, 0.27)),
 )
 """The model was fitted to the first one; the second one it has not seen."""
 DEFLECTIONS = ("d1", "d2")
