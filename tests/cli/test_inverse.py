@@ -65,10 +65,10 @@ def test_numbers_without_meaning_are_refused(option, words):
         (("--band", "2"), "--band belongs to --method successive, and the method is inversion"),
         (("--iterations", "3"), "--iterations belongs to --method successive"),
         ((*SUCCESSIVE, "--spacing", "5"), "--spacing belongs to --method inversion, and the method is successive"),
-        ((*SUCCESSIVE, "--no-orientation"), "--orientation belongs to --method inversion"),
+        ((*SUCCESSIVE, "--orientation"), "position and orientation of 'tip' have 3 motions, and the 2 drives"),
         (("--method", "newton"), "method is 'newton'; it must be one of inversion, successive"),
         (("--spacing", "0"), "--spacing is 0.0; it must be a number above zero, in ms"),
-        ((*SUCCESSIVE, "--frame", "tip", "--frame", "upper.tip"), "leads one frame, not tip, upper.tip"),
+        ((*SUCCESSIVE, "--frame", "tip", "--frame", "upper.tip"), "'tip' and 'upper.tip' have 3 motions, and the 2 drives"),
     ],
 )
 def test_options_of_the_other_method_are_refused(options, words):

@@ -33,12 +33,14 @@ METHODS = ("inversion", "successive")
 FEEDBACKS = ("band", "static", "full")
 EQUATIONS = ("complete", "absolute", "printed")
 OF_METHODS = {
-    "inversion": ("orientation", "spacing"),
+    "inversion": ("spacing",),
     "successive": ("feedback", "band", "iterations", "elements", "equations"),
 }
 """Options that one of the methods has and the other has not."""
 TOLERANCES = {"inversion": 1e-6, "successive": 5e-6}
 MICRO = 1e6
+TILT = 1e-9
+"""rad: turn that is rounding."""
 
 
 def inverse(
@@ -57,7 +59,7 @@ def inverse(
         bool | None,
         typer.Option(
             "--orientation/--no-orientation",
-            help="Of inversion: whether the frame keeps its orientation, too; default: as the trajectory.",
+            help="Whether the frame keeps its orientation, too; default: as the trajectory.",
         ),
     ] = None,
     spacing: Annotated[
@@ -102,7 +104,6 @@ def inverse(
     if method not in METHODS:
         refuse(f"method is '{method}'; it must be one of {', '.join(METHODS)}")
     given = {
-        "orientation": orientation,
         "spacing": spacing,
         "feedback": feedback,
         "band": band,
@@ -138,7 +139,7 @@ def inverse(
     if method == "inversion":
         _inversion(job, wanted, frame, orientation, spacing)
     else:
-        _successive(job, wanted, frame, feedback, band, iterations, elements, equations)
+        _successive(job, wanted, frame, orientation, feedback, band, iterations, elements, equations)
 
 
 class _Wanted:
@@ -260,6 +261,7 @@ def _successive(
     job: Study,
     wanted: _Wanted,
     frame: list[str] | None,
+    orientation: bool | None,
     feedback: str | None,
     band: float | None,
     iterations: int | None,
@@ -277,6 +279,7 @@ def _successive(
                 job,
                 method="successive",
                 frame=frame,
+                orientation=orientation,
                 feedback=cast("Feedback | None", feedback),
                 band=None if band is None else 2 * pi * band,
                 iterations=iterations,
@@ -299,6 +302,7 @@ def _successive(
         _tables(run)
     if certain is not None:
         emit(f"simulated on the full model: {MICRO * certain.distance:.2f} micrometres from the path at the most")
+        _left_over(run, certain, wanted.tolerance)
     wanted.write(run)
     if wanted.plot is not None:
         from pliant.results.plots import plot_inverse
@@ -307,6 +311,16 @@ def _successive(
         typer.echo(f"written to {wanted.plot}")
     warn(run.warnings)
     wanted.end(*_outcome(solution, certain, wanted.tolerance))
+
+
+def _left_over(run: InverseRun, certain: Confirmation, tolerance: float) -> None:
+    """What drives do not correct: turns of a frame that keeps its position only, and directions that none moves."""
+    tilt = certain.tilt
+    kept = "with it" if run.solution.led.turned else "--orientation corrects it where the drives can"
+    if tilt > TILT:
+        emit(f"orientation: {1e3 * tilt:.3g} mrad off that of the path at the most; {kept}")
+    if certain.aside > tolerance:
+        emit(f"in directions that no drive moves it is {_length(certain.aside)} off")
 
 
 def _outcome(solution: PathSolution, certain: Confirmation | None, tolerance: float) -> tuple[str, str]:
@@ -334,7 +348,9 @@ def _tables(run: InverseRun) -> None:
     for name, column in zip(run.inputs, s.efforts.T, strict=True):
         efforts.add_row(name, number(abs(column).max()), number(float((column**2).mean() ** 0.5)))
     frequency = f"lowest natural frequency along the path: {s.frequency / 6.283185307179586:.4g} Hz"
-    emit(f"{plain(run.study.name)}: frame '{s.frame}' of {plain(run.study.robot.name)}; {frequency}", rows, efforts)
+    frames = ", ".join(f"'{plain(name)}'" for name in s.led.names)
+    what = "position and orientation of " if s.led.turned else "frame " if len(s.led.names) == 1 else "frames "
+    emit(f"{plain(run.study.name)}: {what}{frames} of {plain(run.study.robot.name)}; {frequency}", rows, efforts)
 
 
 class _InverseBar(ProgressBar):

@@ -1,7 +1,7 @@
 """Inverse dynamics by successive approximation: Di Gregorio, section 5.1.
 
-A frame shall follow a path. The nominal robot is led beside the path so that its elastic displacement brings the frame
-onto it:
+Frames shall follow a path, by their positions or by whole poses. The nominal robot is led beside the path so that its
+elastic displacement, and turn, brings the frames onto it:
 
     p_0 = path;  elastic motion about p_k -> displacement d_k;  e_k = p_k + d_k - path;  p_{k+1} = p_k - F e_k.
 
@@ -29,23 +29,18 @@ from pliant.analysis.lumped.elastic_motion import (
     Reactions,
     assemble_at,
     elastic_motion,
-    frame_displacement,
     reactions,
     solve_static,
 )
 from pliant.analysis.lumped.frequencies import SLOW, natural_frequencies
-from pliant.analysis.lumped.lumped_model import AssembledMotion, LumpedModel
+from pliant.analysis.lumped.led_frames import FramePoses, LedFrames
+from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Floats
-from pliant.analysis.lumped.nominal_motion import JointMotion, frame_twist, with_passive_rates
+from pliant.analysis.lumped.nominal_motion import JointMotion
 from pliant.errors import ModelError, require_count, require_number, require_word
 
-REACHED = 1e-12
-"""m: distance at which a point is reached."""
-MOST_STEPS = 20
 END_POINTS = 6
 """Points that tell how a correction begins or ends."""
-SINGULAR = 1e-6
-"""Directions in which the joints move the frame less than this part of the most are not used."""
 
 
 class DrivenMotion(Protocol):
@@ -100,49 +95,6 @@ class CorrectedMotion:
         return self.model.nominal(JointMotion(*driven), start=near)
 
 
-def frame_positions(model: LumpedModel, q: Floats, frame: str) -> Floats:
-    """Positions (times, 3) of a frame of the rigid robot at positions of all joints."""
-    still = np.zeros_like(q)
-    links = model.skeleton.motion(JointMotion(q, still, still), weight=False)
-    return model.skeleton.pose(links, *model.skeleton.frame(frame))[0]
-
-
-def frame_jacobian(model: LumpedModel, q: Floats, frame: str) -> Floats:
-    """Velocity of a frame (times, 3, inputs) per unit rate of each drive, loops closed."""
-    skeleton, end = model.skeleton, model.skeleton.frame(frame)
-    still, columns = np.zeros_like(q), []
-    for k in skeleton.driven:
-        v = still.copy()
-        v[:, k] = 1.0
-        motion = with_passive_rates(skeleton, model.loops, JointMotion(q, v, still))
-        columns.append(frame_twist(skeleton.motion(motion, weight=False), end)[0][:, :3])
-    return np.stack(columns, axis=2)
-
-
-def follow(model: LumpedModel, frame: str, points: Floats, q: Floats) -> Floats:
-    """Positions of all joints (times, joints) that put a frame on points (times, 3), from nearby ones."""
-    driven = model.skeleton.driven
-    for _ in range(MOST_STEPS):
-        error = points - frame_positions(model, q, frame)
-        inverse = np.linalg.pinv(frame_jacobian(model, q, frame), rcond=SINGULAR)
-        step = np.einsum("tij,tj->ti", inverse, error)
-        q = q.copy()
-        q[:, driven] += step
-        still = np.zeros((len(q), len(driven)))
-        q = model.nominal(JointMotion(q[:, driven], still, still), start=q).q
-        if not np.isfinite(q).all():
-            break
-        # rounding of positions, whatever of the point lies outside the robot's directions
-        if np.abs(step).max() < REACHED:
-            return q
-    t = int(np.argmax(np.abs(np.nan_to_num(error, nan=np.inf)).max(axis=1)))
-    raise ModelError(
-        f"robot '{model.robot.name}': frame '{frame}' cannot follow the corrected path; the point "
-        f"({', '.join(f'{x:.4g}' for x in points[t])}) m is not reached. Keep the path inside the workspace, away from "
-        "stretched poses"
-    )
-
-
 # ---- inverse dynamics by successive approximation
 
 Feedback = Literal["band", "static", "full"]
@@ -174,7 +126,10 @@ CHUNK = 400
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """One iteration: largest and root-mean-square distance (m) of the frame from its path."""
+    """One iteration: largest and root-mean-square distance (m) of the frames from their path, where drives move them.
+
+    Where orientations are kept, turns count by a length.
+    """
 
     largest: float
     rms: float
@@ -184,26 +139,27 @@ class Approximation:
 class PathSolution:
     """What the drives must do.
 
+    led                 the frames that keep the path
     times       (N,)
-    path        (N, 3)  desired positions of the frame
-    reached     (N, 3)  what the model says it does
+    wanted              desired poses of the frames
+    found               what the model says they have
     nominal             motion of the joints, to be commanded
     elastic             displacements beside it
     iterations          distances from the path, the first without any correction
     outcome             converged, unconfirmed (terms of second order may be more than the tolerance), stalled,
                         diverged, interrupted or out of iterations; ``words`` say why
     frequency   rad/s   the lowest along the path
-    moved       (N, 6)  displacement and turn of the frame beside its nominal motion
+    moved       (N, frames, 6)  displacements and turns of the frames beside their nominal motion
     band        rad/s   of the feedback
     loads               what acts from outside
     breaks      s       times at which something jumps
     """
 
     model: LumpedModel
-    frame: str
+    led: LedFrames
     times: Floats
-    path: Floats
-    reached: Floats
+    wanted: FramePoses
+    found: FramePoses
     nominal: CorrectedMotion
     elastic: ElasticMotion
     iterations: tuple[Approximation, ...]
@@ -215,6 +171,32 @@ class PathSolution:
     loads: Loading | None = None
     breaks: tuple[float, ...] = ()
     _kept: list[Reactions] = field(default_factory=list)
+
+    @property
+    def frame(self) -> str:
+        """The frame, or the first of several."""
+        return self.led.names[0]
+
+    @property
+    def path(self) -> Floats:
+        """Desired positions of the (first) frame (N, 3)."""
+        return self.wanted.position[:, 0]
+
+    @property
+    def reached(self) -> Floats:
+        """Where the model says that it is (N, 3)."""
+        return self.found.position[:, 0]
+
+    @property
+    def tilt(self) -> float:
+        """rad: the most by which an orientation differs from that of the path, in any direction."""
+        return float(np.linalg.norm(self.led.apart(self.found, self.wanted)[..., 3:], axis=2).max())
+
+    @property
+    def aside(self) -> float:
+        """m: the most by which a frame is off in directions that no drive moves."""
+        rows = self.led.rows(self.led.apart(self.found, self.wanted))
+        return float(self.led.distances(rows - self.led.led(self.nominal.q, rows)).max())
 
     @property
     def motion(self) -> JointMotion:
@@ -230,13 +212,13 @@ class PathSolution:
 
     @property
     def displacement(self) -> float:
-        """m: largest elastic displacement of the frame."""
-        return float(np.linalg.norm(self.moved[:, :3], axis=1).max())
+        """m: largest elastic displacement of a frame."""
+        return float(np.linalg.norm(self.moved[..., :3], axis=2).max())
 
     @property
     def turn(self) -> float:
-        """rad: largest turn of the frame beside its nominal motion."""
-        return float(np.linalg.norm(self.moved[:, 3:], axis=1).max())
+        """rad: largest turn of a frame beside its nominal motion."""
+        return float(np.linalg.norm(self.moved[..., 3:], axis=2).max())
 
     @property
     def neglected(self) -> float:
@@ -310,7 +292,7 @@ def low_pass(signal: Floats, step: float, band: float) -> Floats:
 
 def successive_approximation(
     model: LumpedModel,
-    frame: str,
+    led: LedFrames,
     times: Floats,
     path: DrivenMotion,
     start: Floats,
@@ -323,8 +305,9 @@ def successive_approximation(
     tolerance: float = TOLERANCE,
     report: Callable[[int, float, Approximation | None], object] | None = None,
 ) -> PathSolution:
-    """Lead a frame along the way that it has in the rigid robot while the actuated joints follow their path.
+    """Lead frames along the way that they have in the rigid robot while the actuated joints follow their path.
 
+    led         the frames, and whether they keep orientations, too
     path        motion of the actuated joints
     start       positions of all joints (joints,) near the first instant
     loads       what acts from outside
@@ -338,12 +321,13 @@ def successive_approximation(
     """
     _require(feedback, band, iterations, tolerance)
     q = model.nominal(JointMotion(*path(times)), start).q
-    way = frame_positions(model, q, frame)
+    way = led.poses(q)
     frequency = lowest_frequency(model, q)
     limit = BAND * frequency if band is None else band
     step = float(times[1] - times[0])
     jumps = _jumps(path, loads, times, breaks)
-    target, best = way, None
+    rigid, best = q, None
+    shift = np.zeros_like(led.rows(led.apart(way, way)))
     found: list[Approximation] = []
     outcome: Outcome = "out of iterations"
     words = f"{iterations} iterations were not enough for {tolerance:.1e} m"
@@ -361,10 +345,10 @@ def successive_approximation(
             outcome, words = _interrupted(found)
             break
         quasi = feedback == "static" or (feedback == "band" and not k)
-        displaced, still = _displacements(model, nominal, elastic, frame, loads, static=quasi)
-        reached = frame_positions(model, q, frame) + displaced[:, :3]
-        error = reached - way
-        size = np.linalg.norm(error, axis=1)
+        displaced, still = _displacements(led, nominal, elastic, loads, static=quasi)
+        reached = led.displaced(led.poses(q), displaced)
+        error = led.rows(led.apart(reached, way))
+        size = led.distances(led.led(rigid, error))
         found.append(Approximation(float(size.max()), float(np.sqrt((size**2).mean()))))
         stop = report is not None and report(k, float(times[-1]), found[-1])
         if best is None or found[-1].largest < best[0].largest:
@@ -376,32 +360,32 @@ def successive_approximation(
         if k == iterations:
             break
         if quasi:
-            target = way - (_without_jumps(still, nominal, times, limit) if jumps else still)
+            shift = -(_without_jumps(still, nominal, times, limit) if jumps else still)
         elif feedback == "full":
-            target = way - displaced[:, :3]
+            shift = -led.rows(displaced)
         else:
-            target = target - low_pass(error, step, limit)
-        q = follow(model, frame, target, q)
+            shift = shift - low_pass(error, step, limit)
+        q = led.follow(led.shifted(way, shift), q)
     assert best is not None
     _, nominal, elastic, reached, displaced = best
     solution = PathSolution(
-        model, frame, times, way, reached, nominal, elastic, tuple(found), outcome, words, frequency, displaced, limit,
+        model, led, times, way, reached, nominal, elastic, tuple(found), outcome, words, frequency, displaced, limit,
         loads, tuple(breaks),
     )  # fmt: skip
     return _with_small_turns(solution, tolerance) if outcome == "converged" else solution
 
 
 def led_by(solution: PathSolution, error: Floats) -> PathSolution:
-    """The solution with its path corrected by what a better model says is wrong with it: error (N, 3), m."""
-    s, model = solution, solution.model
+    """The solution with its path corrected by what a better model says is wrong with it: error (N, rows), m."""
+    s, led = solution, solution.led
     step = float(s.times[1] - s.times[0])
-    target = frame_positions(model, s.nominal.q, s.frame) - low_pass(error, step, s.band)
-    q = follow(model, s.frame, target, s.nominal.q)
-    nominal = CorrectedMotion(model, s.nominal.path, s.times, q)
-    elastic = _elastic(model, nominal, s.times, s.breaks, s.loads, lambda t: None)
-    moved, _ = _displacements(model, nominal, elastic, s.frame, s.loads, static=False)
-    reached = frame_positions(model, q, s.frame) + moved[:, :3]
-    return replace(s, nominal=nominal, elastic=elastic, moved=moved, reached=reached, _kept=[])
+    target = led.shifted(led.poses(s.nominal.q), -low_pass(error, step, s.band))
+    q = led.follow(target, s.nominal.q)
+    nominal = CorrectedMotion(s.model, s.nominal.path, s.times, q)
+    elastic = _elastic(s.model, nominal, s.times, s.breaks, s.loads, lambda t: None)
+    moved, _ = _displacements(led, nominal, elastic, s.loads, static=False)
+    found = led.displaced(led.poses(q), moved)
+    return replace(s, nominal=nominal, elastic=elastic, moved=moved, found=found, _kept=[])
 
 
 def _require(feedback: str, band: float | None, iterations: int, tolerance: float) -> None:
@@ -523,30 +507,19 @@ def _ended(
 
 
 def _displacements(
-    model: LumpedModel,
-    nominal: CorrectedMotion,
-    elastic: ElasticMotion,
-    frame: str,
-    loads: Loading | None,
-    *,
-    static: bool,
+    led: LedFrames, nominal: CorrectedMotion, elastic: ElasticMotion, loads: Loading | None, *, static: bool
 ) -> tuple[Floats, Floats]:
-    """Displacement and turn of the frame (N, 6) with vibrations, and if asked its displacement (N, 3) without."""
-    moved, slow = [], []
+    """Displacements and turns of the frames (N, frames, 6) with vibrations, and if asked rows (N, rows) without."""
+    moved, slow, model = [], [], led.model
     for k in range(0, len(elastic.times), CHUNK):
         at = slice(k, k + CHUNK)
         assembled = assemble_at(model, nominal, elastic.times[at], loads)
-        moved.append(_position(model, assembled, elastic.state.z[at], frame))
+        moved.append(led.displacements(assembled, elastic.state.z[at]))
         if static:
             z = np.array([solve_static(model, assembled, t) for t in range(len(elastic.times[at]))])
-            slow.append(_position(model, assembled, z, frame)[:, :3])
+            slow.append(led.rows(led.displacements(assembled, z)))
     still = np.concatenate(slow) if static else np.zeros((0, 3))
     if static:
         # it begins in balance, whatever accelerates it then
-        still[0] = moved[0][0, :3]
+        still[0] = led.rows(moved[0][:1])[0]
     return np.concatenate(moved), still
-
-
-def _position(model: LumpedModel, assembled: AssembledMotion, z: Floats, frame: str) -> Floats:
-    none = np.zeros_like(z)
-    return frame_displacement(model, assembled, ElasticState(z, none, none), frame)

@@ -56,7 +56,7 @@ class FramePath:
         self.arm, self.path, self.frames, self.turned, self.study = arm, path, tuple(frames), turned, study
         for name in self.frames:
             try:
-                member = arm.mechanism.frame(name)[0]
+                member = BASE if name == "base" else arm.mechanism.frame(name)[0]
             except KeyError as error:
                 raise ModelError(f"frame: {error.args[0]}") from None
             if member == BASE:

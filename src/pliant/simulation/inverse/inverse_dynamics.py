@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.lumped.frequencies import SLOW
+from pliant.analysis.lumped.led_frames import FramePoses, LedFrames
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Variant
 from pliant.analysis.lumped.nominal_motion import JointMotion
@@ -24,7 +25,6 @@ from pliant.analysis.lumped.successive import (
     TOLERANCE,
     Feedback,
     PathSolution,
-    frame_positions,
     led_by,
     lowest_frequency,
     step_times,
@@ -34,11 +34,11 @@ from pliant.analysis.statics import NoEquilibriumError, wrench_force, wrench_sti
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, require_count, require_number, show
-from pliant.mechanism import BASE
 from pliant.results.result import Result
+from pliant.simulation.inverse.frame_path import FramePath
 from pliant.simulation.inverse.inversion_run import InversionRun
+from pliant.simulation.inverse.inverted_study import LOOKS, invert, keeps_orientation
 from pliant.simulation.inverse.inverted_study import TOLERANCE as PATH_TOLERANCE
-from pliant.simulation.inverse.inverted_study import invert
 from pliant.simulation.inverse.node_loads import node_loads
 from pliant.simulation.inverse.path_window import require_smooth
 from pliant.simulation.inverse.replay_study import Replay, slow_gains
@@ -120,14 +120,27 @@ class InverseRun:
                 f"study '{self.study.name}': the full model follows the motion up to {run.time[-1]:.4g} s only: "
                 f"{run.info.ended}"
             )
-        return run, np.asarray(np.linalg.norm(self.error(run), axis=1))
+        return run, self.solution.led.distances(self.off_path(run)[1])
+
+    def off_path(self, run: Result) -> tuple[Floats, Floats]:
+        """How far the frames are from their path in a run (N, rows), m; and that in directions that drives move."""
+        s = self.solution
+        rigid = s.model.nominal(JointMotion(*self.path.many(run.time)), s.nominal.q[0])
+        poses = run.arm.poses(s.led.names, run.q)
+        off = s.led.rows(s.led.apart(FramePoses(poses.position, poses.rotation), s.led.poses(rigid.q)))
+        return off, s.led.led(rigid.q, off)
 
     def error(self, run: Result) -> Floats:
-        """How far the frame is from its path in a run (N, 3), m."""
-        model = self.solution.model
-        rigid = model.nominal(JointMotion(*self.path.many(run.time)), self.solution.nominal.q[0])
-        wanted = frame_positions(model, rigid.q, self.solution.frame)
-        return np.asarray(run[f"{self.solution.frame}.position"] - wanted)
+        """How far the first frame is from its path in a run (N, 3), m."""
+        return self.off_path(run)[0][:, :3]
+
+    def tilt(self, run: Result) -> float:
+        """rad: the most by which orientations of the frames differ from those of their path in a run."""
+        s = self.solution
+        rigid = s.model.nominal(JointMotion(*self.path.many(run.time)), s.nominal.q[0])
+        poses = run.arm.poses(s.led.names, run.q)
+        apart = s.led.apart(FramePoses(poses.position, poses.rotation), s.led.poses(rigid.q))
+        return float(np.linalg.norm(apart[..., 3:], axis=2).max())
 
     def confirmed(self, tolerance: float = TOLERANCE, *, rounds: int = ROUNDS, **changes: Any) -> Confirmation:
         """Confirm the motion on the full nonlinear model, and correct it by what that says until it is near enough.
@@ -151,8 +164,8 @@ class InverseRun:
         return best
 
     def _outputs(self) -> Outputs:
-        frame, times = self.solution.frame, self.solution.times
-        return Outputs(step=float(times[1] - times[0]), frames=() if frame == "tip" else (frame,))
+        frames, times = self.solution.led.names, self.solution.times
+        return Outputs(step=float(times[1] - times[0]), frames=tuple(name for name in frames if name != "tip"))
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -206,9 +219,20 @@ class Confirmation:
         return float(self.distances.max())
 
     @property
+    def tilt(self) -> float:
+        """rad: the most by which an orientation differs from that of the path."""
+        return self.run.tilt(self.result)
+
+    @property
+    def aside(self) -> float:
+        """m: the most by which a frame is off in directions that no drive moves."""
+        off, along = self.run.off_path(self.result)
+        return float(self.run.solution.led.distances(off - along).max())
+
+    @property
     def error(self) -> Floats:
-        """How far the frame is from its path (N, 3), m, at the times of the solution."""
-        times, found = self.run.solution.times, self.run.error(self.result)
+        """How far the frames are from their path (N, rows), m, at the times of the solution."""
+        times, found = self.run.solution.times, self.run.off_path(self.result)[0]
         return np.column_stack([np.interp(times, self.result.time, column) for column in found.T])
 
 
@@ -231,6 +255,7 @@ def inverse_dynamics(
     *,
     method: Literal["successive"],
     frame: str | Sequence[str] | None = None,
+    orientation: bool | None = None,
     feedback: Feedback | None = None,
     band: float | None = None,
     iterations: int | None = None,
@@ -267,13 +292,13 @@ def inverse_dynamics(
     method       "inversion": stable inversion of the full nonlinear model, exact up to the spacing of its knots; the
                  drives begin before the path does. "successive": linear equations of nodes about the rigid motion,
                  corrected again and again, for paths whose accelerations jump or that begin in motion
-    frame        default: the one that the trajectory leads, else the tip; inversion leads several at once, too
+    frame        default: the one that the trajectory leads, else the tip; or several at once
+    orientation  whether the frames keep the orientation that they have on the rigid robot; default: as the trajectory
     tolerance    m: distance from the path that is good enough; default 1e-6, of successive approximation 5e-6
     report       called with iteration, time that is reached, and at its end the distance (m); ``True`` ends it
 
     Of the inversion alone:
 
-    orientation  whether the frames keep the orientation that they have on the rigid robot; default: as the trajectory
     spacing      s: distance of knots; default: an eightieth of the motion, and finer where that is not enough
 
     Of successive approximation alone:
@@ -288,7 +313,7 @@ def inverse_dynamics(
         raise ModelError(f"method is {show(method)}; it must be one of {', '.join(METHODS)}")
     frames = (frame,) if isinstance(frame, str) else tuple(frame or ())
     own: dict[str, dict[str, object]] = {
-        "inversion": {"orientation": orientation, "spacing": spacing},
+        "inversion": {"spacing": spacing},
         "successive": {
             "feedback": feedback,
             "band": band,
@@ -313,11 +338,10 @@ def inverse_dynamics(
             spacing=spacing,
             report=report,
         )
-    if len(frames) > 1:
-        raise ModelError(f"method 'successive' leads one frame, not {', '.join(frames)}; take method 'inversion'")
     return _by_successive_approximation(
         study,
-        frame=frames[0] if frames else None,
+        frames=frames,
+        orientation=orientation,
         feedback="band" if feedback is None else feedback,
         band=band,
         iterations=ITERATIONS if iterations is None else iterations,
@@ -332,7 +356,8 @@ def inverse_dynamics(
 def _by_successive_approximation(
     study: Study,
     *,
-    frame: str | None,
+    frames: tuple[str, ...],
+    orientation: bool | None,
     feedback: Feedback,
     band: float | None,
     iterations: int,
@@ -351,9 +376,9 @@ def _by_successive_approximation(
     _, path = bound_path(study, arm, straight)
     model = LumpedModel(study.robot, elements=elements, variant=variant)
     first = np.array([straight[arm.names.index(name)] for name in model.joints])
-    name = frame or getattr(trajectory, "frame", None) or "tip"
-    if model.skeleton.frame(name)[0] == BASE:
-        raise ModelError(f"frame is '{name}', which is fixed to the base: no drive moves it; name a frame of a link")
+    names = frames or (getattr(trajectory, "frame", None) or "tip",)
+    turned = keeps_orientation(trajectory, arm) if orientation is None else orientation
+    led = _led(study, model, FramePath(arm, straight, path, names, turned, study.name))
     loads, jumps = node_loads(model, arm, study)
     require_start_rates(study, arm, path)
     require_smooth(study.name, arm.inputs, path, study.until)
@@ -361,7 +386,7 @@ def _by_successive_approximation(
     frequency = lowest_frequency(model, coarse.q)
     solution = successive_approximation(
         model,
-        name,
+        led,
         step_times(study.until, frequency, steps),
         path.many,
         first,
@@ -374,6 +399,13 @@ def _by_successive_approximation(
         report=report,
     )
     return InverseRun(study, arm, path, solution)
+
+
+def _led(study: Study, model: LumpedModel, path: FramePath) -> LedFrames:
+    """The frames of a path; poses and several frames must be such that the drives can lead them."""
+    if path.turned or len(path.frames) > 1:
+        path.require_led(np.linspace(0.0, study.until, LOOKS))
+    return LedFrames(model, path.frames, path.turned, path.length)
 
 
 STEPS = 30

@@ -78,7 +78,7 @@ def invert(
     path, window = _whole_path(study, arm, path)
     require_soft(study.name, arm.inputs, path, window)
     own = getattr(trajectory, "frame", None) or "tip"
-    turned = _keeps(trajectory, arm) if orientation is None else orientation
+    turned = keeps_orientation(trajectory, arm) if orientation is None else orientation
     target = FramePath(arm, straight, path, tuple(frames) or (own,), turned, study.name)
     stop = max(window[1], study.until)
     target.require_led(np.linspace(0.0, stop, LOOKS))
@@ -123,7 +123,7 @@ def _whole_path(study: Study, arm: Dynamics, path: Path) -> tuple[Path, tuple[fl
     return braked, (window[0], braked.end)
 
 
-def _keeps(trajectory: object, arm: Dynamics) -> bool:
+def keeps_orientation(trajectory: object, arm: Dynamics) -> bool:
     """Whether a trajectory keeps the orientation of its frame."""
     given = getattr(trajectory, "orientation", "free")
     return given == "keep" or (given == "auto" and len(arm.inputs) >= 6)
