@@ -68,7 +68,7 @@ def test_numbers_without_meaning_are_refused(option, words):
         ((*SUCCESSIVE, "--orientation"), "position and orientation of 'tip' have 3 motions, and the 2 drives"),
         (("--method", "newton"), "method is 'newton'; it must be one of inversion, successive"),
         (("--spacing", "0"), "--spacing is 0.0; it must be a number above zero, in ms"),
-        ((*SUCCESSIVE, "--frame", "tip", "--frame", "upper.tip"), "'tip' and 'upper.tip' have 3 motions, and the 2 drives"),
+        ((*SUCCESSIVE, "--frame", "tip", "--frame", "upper.tip"), "'tip' and 'upper.tip' have 3 motions"),
     ],
 )
 def test_options_of_the_other_method_are_refused(options, words):
