@@ -5,8 +5,10 @@ import pytest
 
 import pliant
 import zoo
+from boom_robots import bending_boom
 from closed_robots import four_bar
 from pliant import Beam, Dynamics, GivenTorque, Joint, Link, Material, Modes, RigidPart, Robot
+from pliant.analysis.along import moving_links
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.link_loads import link_loads
 from pliant.bodies.constants import terms_of
@@ -170,3 +172,31 @@ def test_sections_at_the_root_hand_on_what_the_joint_gives(bending):
     # vibration matters here
     still = pliant.along(arm, "arm", q, v=np.where(joints, v, 0.0), a=a)
     assert np.abs(still.moment[:, 0] + moment).max() > 0.01 * np.abs(moment).max()
+
+
+def sprung():
+    """A flexible arm of two links whose tip hangs on a spring from the base."""
+    robot = pliant.load("two-link-flexible")
+    data = {key: getattr(robot, key) for key in robot.model_fields_set}
+    frames = [{"frame": "base", "position": [0.2, 0.4, 0.3]}, f"{robot.links[1].name}.tip"]
+    line = {"name": "line", "frames": frames, "spring": {"stiffness": 200.0, "length": 0.5, "damping": 3.0}}
+    return Robot.model_validate({**data, "actuators": [line]})
+
+
+def lifted():
+    """A boom that a cylinder holds under its weight."""
+    force = {"force": {}}
+    return Robot.model_validate({**bending_boom(**force), "gravity": [0, 0, -9.81]})
+
+
+@pytest.mark.parametrize("robot", [sprung, lifted], ids=["spring", "cylinder"])
+def test_lines_push_on_links_where_a_robot_rests(robot):
+    """What acts on the elastic coordinates of a link at rest is its strain; the same where pushes must be found."""
+    arm = Dynamics(robot(), compile="never")
+    rest = settle(arm)
+    told, found = moving_links(arm, rest), moving_links(arm, rest.q)
+    for name, own in told.items():
+        K = own.member.body.K_ee
+        size = max(np.abs(own.q_e @ K).max(initial=0.0), 1e-9)
+        np.testing.assert_allclose(own.elastic, own.q_e @ K, atol=1e-6 * size)
+        np.testing.assert_allclose(found[name].elastic, own.elastic, atol=1e-5 * size)

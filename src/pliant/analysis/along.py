@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import Equilibrium
+from pliant.analysis.line_forces import RestingLines, line_pushes
 from pliant.analysis.link_loads import LinkLoads, acting_of, closing_of, link_loads
-from pliant.analysis.statics import Loads, wrench_force, wrenches
+from pliant.analysis.statics import FrameLoad, Loads, wrench_force, wrenches
 from pliant.bodies.words import BodyWords, OutlinePiece, words_of
 from pliant.errors import ModelError
 
@@ -94,7 +95,9 @@ def moving_links(
     loads: Loads | None = None,
     followers: Loads | None = None,
 ) -> dict[str, LinkLoads]:
-    """Link -> what acts on it, at one state or each of a batch, with the forces that close loops."""
+    """Link -> what acts on it, at one state or each of a batch, with the forces of lines and of closures of loops."""
+    # the loads of an equilibrium have those of lines among them
+    pushed = bool(arm.robot.actuators) and not isinstance(q, Equilibrium)
     if isinstance(q, Equilibrium):
         if loads or followers or v is not None:
             raise ValueError("an equilibrium knows its loads and rates: leave out v, loads and followers")
@@ -108,10 +111,24 @@ def moving_links(
     )
     acting = [*wrenches(loads), *wrenches(followers, follows=True)]
     exerted = acting_of(arm, batch, acting)
+    pushing = [_pushes(arm, *each) if pushed else [] for each in zip(batch, rate, turn, strict=True)]
+    exerted += [(load.frame, np.array([each[k].value for each in pushing])) for k, load in enumerate(pushing[0])]
     if arm.loops.rows:
-        f = np.stack([wrench_force(arm, each, acting) for each in batch])
+        f = np.stack([wrench_force(arm, each, [*acting, *own]) for each, own in zip(batch, pushing, strict=True)])
         exerted += closing_of(arm, batch, rate, turn, f, given=False)
     return link_loads(arm, batch, rate, turn, exerted)
+
+
+def _pushes(arm: Dynamics, q: Floats, v: Floats, a: Floats) -> list[FrameLoad]:
+    """What actuators along lines exert on frames at a state; those that hold push as the motion needs."""
+    lines = RestingLines(arm)
+    at = lines.at(q)
+    held = line_pushes(arm, q, v, a)
+    rest = lines.rest(at, np.array([held[name] for name in lines.held_names]))
+    slowed = [
+        own._replace(push=own.push - own.damping * float(line.row @ v)) for own, line in zip(rest, at, strict=True)
+    ]
+    return lines.wrenches(at, slowed)
 
 
 def along_beam(words: BodyWords, acting: LinkLoads) -> AlongBeam:

@@ -36,14 +36,14 @@ FAMILIES = ("axial", "bend_y", "bend_z", "torsion")
 def mode_errors(found: ModeSet, count: int | None = None) -> Floats:
     """How much the frequencies of the lowest modes are too high, as parts of them (count,), NaN where nobody knows.
 
-    Beams tell it; links of modal data count as exact, rigid links are. Robots in rotation, modes without stiffness and
-    unstable ones are not told of.
+    Beams tell it; links of modal data count as exact, rigid links are. Robots in rotation or with actuators along
+    lines, modes without stiffness and unstable ones are not told of.
     """
     arm = found.arm
     errors = np.full(len(found) if count is None else min(count, len(found)), np.nan)
     told = [k for k in range(len(errors)) if found.squares[k] > 0]
     beams = [m for m in arm.mechanism.members if m.body.size and words_of(m.link, arm.robot).has_axis]
-    if not told or not beams or np.iscomplexobj(found.shapes):
+    if not told or not beams or arm.robot.actuators or np.iscomplexobj(found.shapes):
         return errors
     shapes, squares = np.asarray(found.shapes[:, told], dtype=float).T, found.squares[told]
     masses = np.einsum("ki,ij,kj->k", shapes, arm.mass_matrix(found.q), shapes)
