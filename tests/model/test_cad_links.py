@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("netgen")
 
 from cad_parts import box_triangles, drilled_bar
-from pliant import ModelError, body, load
+from pliant import Joint, Link, ModelError, Robot, body, load, simulate
 from pliant.bodies.stress_data import StressData
 from pliant.solid_mechanics.cad_geometry import read_part
 from pliant.solid_mechanics.stl_file import write_stl
@@ -243,3 +243,15 @@ def test_without_the_mesher_the_message_says_what_to_install(step, monkeypatch):
     monkeypatch.setitem(sys.modules, "netgen", None)
     with pytest.raises(ModuleNotFoundError, match="pip install netgen-mesher"):
         body(step, root="x=0", tip="x=max")
+
+
+def test_a_two_link_arm_falls_and_keeps_its_energy(step):
+    """Links of a CAD file that bend to second order, and a joint on the tip: the balance closes at each tolerance."""
+    modal = body(step, root="x=0", tip="end", maxh=0.05, modes=8).modal
+    links = [
+        Link(name="upper", joint=Joint(axis="y"), modal=modal),
+        Link(name="lower", joint=Joint(parent="upper.tip", axis="y"), modal=modal),
+    ]
+    run = simulate(Robot(name="arm", links=links), until=0.02, tolerance=1e-11, method="dop853", limits="ignore")
+    moved = np.ptp(run["energy.kinetic"])
+    assert np.abs(run["energy.balance"]).max() < 1e-9 * moved

@@ -74,6 +74,7 @@ def reduced_solid(
     *,
     modes: int | None = None,
     below: float | None = None,
+    held: int | None = None,
     root_origin: Array | None = None,
     matrices: tuple[csr_array, csr_array] | None = None,
     progress: Progress = lambda stage: None,
@@ -82,6 +83,7 @@ def reduced_solid(
 
     modes        coordinates that are kept; default: as `below` says, or as many as low frequencies and statics need
     below        Hz: keep as many as the link has modes below this while it carries some mass at every frame
+    held         instead: all coordinates of Craig and Bampton, with so many modes of held frames
     root_origin  where the root is, for the words of the modes; default the link frame's origin
     matrices     K and M of another program for the same nodes; default those of the mesh
     """
@@ -91,7 +93,7 @@ def reduced_solid(
     _check_faces(link, len(solid.mesh.nodes))
     link.factor.solve(np.zeros(len(link.inner)))
     progress("modes")
-    basis = _chosen(solid, link, modes, below)
+    basis = _chosen(solid, link, modes, below) if held is None else link.basis(held)
     progress("second order")
     loads = unit_loads(solid, link)
     second = second_order(solid, link, basis, loads)
@@ -99,7 +101,7 @@ def reduced_solid(
     stress, residual = residual_stress(solid, link, basis, loads)
     # re-entrant corners make the estimate of the eigenvalue up to twice too small: it is the bound of the frequency
     errors = mesh_errors(solid, basis.shapes)
-    held = np.concatenate([link.root, *(face.nodes for face in interfaces if face.kind == "rigid")])
+    stiff = np.concatenate([link.root, *(face.nodes for face in interfaces if face.kind == "rigid")])
     motions = np.array([link.frame_motion(face, basis.shapes) for face in interfaces])
     masses = np.maximum(np.asarray(solid.scalar_mass.sum(axis=1)).ravel(), 0.0)
     names = mode_names(
@@ -115,7 +117,7 @@ def reduced_solid(
         whole = np.diag(link.frame_motion(face, wrenches[:, k]))
         compliance[k] = 1 - np.einsum("an,an,n->a", motions[k], motions[k], 1 / basis.squares) / whole
     return ReducedSolid(
-        solid, link, names, basis, motions, second, stress, residual, solid.mesh.next_to(held), errors,
+        solid, link, names, basis, motions, second, stress, residual, solid.mesh.next_to(stiff), errors,
         truncation_errors(link, basis, len(basis.squares)), compliance,
     )  # fmt: skip
 

@@ -14,9 +14,10 @@ from pydantic_core import InitErrorDetails
 from pliant.errors import ModelError, did_you_mean
 from pliant.model.description.beams import Beam
 from pliant.model.description.cad import CadFiles
+from pliant.model.description.fe import FiniteElementFiles
 from pliant.model.description.inertia import Rigid, RigidPart
 from pliant.model.description.joints import Joint
-from pliant.model.description.modal import FiniteElementFiles, ModalData
+from pliant.model.description.modal import ModalData
 from pliant.model.description.placement import Frame, Visual
 from pliant.model.element import Array, Element, Name, at, of_value, refuse, rule
 from pliant.model.once import once_per_element

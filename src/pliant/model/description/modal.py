@@ -1,15 +1,11 @@
-"""Modal data from elsewhere: given in numbers (an experiment, a program), or matrices of a finite-element program.
-
-Files of finite elements are named with their nodes, their interfaces, and how many modes to keep.
-"""
+"""Modal data from elsewhere: the constants of a flexible link in numbers, of an experiment or a program."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -18,23 +14,18 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    PrivateAttr,
-    StrictInt,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from pliant.errors import ModelError, show
+from pliant.errors import show
 from pliant.model.description.discretisation import Damping
 from pliant.model.description.placement import Placement
 from pliant.model.element import Array, Element, Frozen, Name, of_value, refuse
 from pliant.model.units import LARGEST, Length, PositiveMass, Quantity
 from pliant.spatial.rounding import exceeds
-
-if TYPE_CHECKING:
-    from pliant.model.readers.finite_elements import FiniteElementLink
 
 MOST_COORDINATES = 300
 DEEPEST_ARRAY = 4
@@ -344,81 +335,6 @@ def _shape_problem(value: tuple[Any, ...], wanted: tuple[int, ...]) -> str | Non
 
 def _by(shape: tuple[int, ...]) -> str:
     return " x ".join(str(n) for n in shape)
-
-
-# ---- fe files
-
-
-FILES = ("stiffness", "mass", "nodes")
-Nodes = Annotated[tuple[StrictInt, ...], Field(min_length=1)]
-
-
-class FiniteElementFiles(Element):
-    """A link from the matrices of a finite-element program, reduced by Craig and Bampton when it is read.
-
-    The link is free: 3 or 6 unknowns per node, node by node, in SI units. Nodes are counted from 0, in the order of
-    their file; their coordinates are those of the link frame. What is read becomes the link's `modal` data.
-    """
-
-    stiffness: str = Field(description="Matrix Market file of the stiffness matrix, relative to this file")
-    mass: str = Field(description="Matrix Market file of the mass matrix")
-    nodes: str = Field(description="CSV file of the nodes, x, y, z in m, one per line")
-    root: Nodes = Field(description="numbers of the nodes that are clamped to the link frame")
-    frames: Annotated[dict[Name, Nodes], Frozen] = Field(
-        description="frames by name, each with the nodes that move with it; tip is needed"
-    )
-    modes: Annotated[StrictInt, Field(ge=0)] = Field(default=6, description="modes with held frames that are kept")
-    damping: Damping | None = Field(default=None, description="of the modes of the link itself")
-    bending: Literal["linear", "second-order"] | None = Field(
-        default=None, description="linear or second-order; default second-order where the matrices allow it"
-    )
-
-    _modal: ModalData = PrivateAttr()
-
-    @property
-    def modal(self) -> ModalData:
-        """What the files say, reduced."""
-        return self._modal
-
-    @model_validator(mode="after")
-    def _read(self, info: ValidationInfo) -> Self:
-        context = info.context if isinstance(info.context, dict) else {}
-        folder = Path(context.get("folder") or ".")
-        refuse(self._missing(folder))
-        try:
-            link = self._link(folder)
-            modal = link.reduced(self.root, self.frames, self.modes)
-            changes: dict[str, Any] = {} if self.bending is None else {"bending": self.bending}
-            if self.damping is not None:
-                changes["D_ee"] = damping_matrix(modal, self.damping)
-            self._modal = modal.with_changes(**changes) if changes else modal
-        except ModelError as error:
-            refuse([self._place(problem.element, problem.message) for problem in error.problems])
-        return self
-
-    def _missing(self, folder: Path) -> list[InitErrorDetails]:
-        out = []
-        for key in FILES:
-            name = getattr(self, key)
-            if not name or "\0" in name or not (folder / name).is_file():
-                out.append(of_value(key, message=f"is {show(name)}; there is no such file in {folder}"))
-        return out
-
-    def _link(self, folder: Path) -> FiniteElementLink:
-        from pliant.model.readers.finite_elements import read_finite_elements
-
-        return read_finite_elements(*(os.fspath(folder / getattr(self, key)) for key in FILES), names=FILES)
-
-    def _place(self, element: str, message: str) -> InitErrorDetails:
-        """A problem of the reduction at the key that it belongs to."""
-        key, _, frame = element.partition(" ")
-        if key == "frame":
-            name = frame.strip("'")
-            path: tuple[Any, ...] = ("root",) if name == "root" else ("frames", name)
-        else:
-            path = (key,) if key in type(self).model_fields else ()
-        named = f"'{getattr(self, key)}' {message}" if key in FILES else message
-        return of_value(*path, message=named)
 
 
 def damping_matrix(modal: ModalData, given: Damping) -> list[list[float]]:

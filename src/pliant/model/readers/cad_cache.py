@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.engine.compile.cache import closure, private_folder
 from pliant.files import content_of, write_bytes
 from pliant.model.description.modal import ModalData
-from pliant.solid_mechanics.stress_file import write_stress
+from pliant.solid_mechanics.stress_file import NodalStress, write_stress
 
 if TYPE_CHECKING:
     from pliant.model.description.cad import CadFiles
@@ -45,14 +45,21 @@ def cached_modal(path: Path, given: CadFiles) -> ModalData:
     )  # fmt: skip
     if place is None:
         return made.modal
-    stress = place / f"link-{key}.npz"
-    try:
-        write_stress(stress, made.stress._asdict())
+    kept = kept_stress(key, made.stress)
+    with suppress(OSError):
         plain = made.modal.model_dump(mode="json", exclude_unset=True)
         write_bytes(place / f"link-{key}.json", json.dumps(plain).encode(), **_PRIVATE)
-    except OSError:
-        return made.modal
-    return made.modal.with_changes(stress=str(stress))
+    return made.modal if kept is None else made.modal.with_changes(stress=kept)
+
+
+def kept_stress(key: str, stress: NodalStress) -> str | None:
+    """Keep stress in a file of the cache and give its place; None where the cache cannot be used."""
+    with suppress(OSError, RuntimeError):
+        path = private_folder(create=True) / f"link-{key}.npz"
+        if not path.is_file():
+            write_stress(path, stress._asdict())
+        return str(path)
+    return None
 
 
 def _key(path: Path, given: CadFiles) -> str:
