@@ -3,7 +3,9 @@
 import pytest
 from typer.testing import CliRunner
 
+from pliant import Dynamics
 from pliant.cli.app import app
+from pliant.formulations.method import MethodError
 
 ROD = "rigid: {mass: 3, com: [0.5, 0, 0], inertia: [0, 0.25, 0.25], length: 1}"
 RODS = f"""
@@ -57,6 +59,21 @@ def test_patterns_of_a_chain_and_of_a_tree(rods, tmp_path):
 
 def test_an_open_tree_is_told():
     assert "closed loops" in ask("four-bar-rigid").stderr
+
+
+def test_what_has_no_mass_is_refused():
+    """The pivot that closes the DualEMPS is massless: its open tree has no inverse."""
+    arm = Dynamics("dualemps", compile="never")
+    with pytest.raises(MethodError, match="link 'pivot_25': no mass resists q25"):
+        arm.denoc(arm.reference_pose())
+
+
+def test_a_robot_that_cannot_move(rods, tmp_path):
+    link = "{name: post, joint: {type: fixed}, rigid: {mass: 3, com: [0.5, 0, 0], inertia: 0.1, length: 1}}"
+    (tmp_path / "post.yaml").write_text(f"name: post\nlinks: [{link}]\n")
+    done = ask("post.yaml", "--hand", "--plot", "post.png")
+    assert done.exit_code == 0, done.output
+    assert "nothing to solve" in done.stdout
 
 
 @pytest.mark.parametrize(

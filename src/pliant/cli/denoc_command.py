@@ -147,6 +147,9 @@ def _by_hand(arm: Dynamics, parts: Denoc, tau: Array) -> None:
             motors = " + motor" if link.motors.any() else ""
             _show(f"I^_{k} = P_{k}^T Psi^_{k}{motors}, (36)", link.I_hat)
             _show(f"Psi_{k} = Psi^_{k} I^_{k}^-1, (37)", link.psi)
+    if not parts.names:
+        typer.echo("\nnothing can move: there are no coordinates, and nothing to solve")
+        return
     typer.echo("")
     _show("U, (35)", parts.U)
     _show("D, (35)", parts.D)

@@ -32,7 +32,8 @@ def draw_denoc(parts: Denoc, title: str, path: str | Path | None = None) -> Figu
         "N_l": parts.N_l, "N_d": parts.N_d, "M": parts.M, "I": parts.inertia, "U": parts.U, "D": parts.D,
         "I^-1": parts.inverse,
     }  # fmt: skip
-    for k, (name, words) in enumerate(PATTERNS.items()):
+    shown = {name: words for name, words in PATTERNS.items() if values[name].size}
+    for k, (name, words) in enumerate(shown.items()):
         axes = figure.add_axes((0.05 + 0.24 * (k % 4), 0.5 - 0.46 * (k // 4), 0.19, 0.34))
         _panel(axes, parts, name, values[name])
         axes.set_title(f"{name}: {words}", fontsize=9, color=INK)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import views
 from pliant.errors import did_you_mean
+from pliant.formulations.method import MethodError
 from pliant.formulations.recursive.recursions import collect
 from pliant.model.notebook import html_page
 from pliant.spatial.vectors import ZERO3, Matrix
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from pliant.tree.tree import Tree, TreeView
 
 Array = NDArray[np.float64]
+
+MASSLESS = 1e-14
+"""Share of a link's inertia with locked joints below which what is left with free ones is rounding."""
 
 PATTERNS = {
     "N_l": "twist propagation, (15)",
@@ -360,6 +364,7 @@ def denoc(tree: Tree, q: Array, v: Array) -> Denoc:
         # (36), (37)
         psi_hat = articulated[i] @ P
         I_hat = P.T @ psi_hat + found[i]["motors"]
+        _check(tree, i, P.T @ composite[i] @ P + found[i]["motors"], I_hat)
         psi = np.asarray(np.linalg.solve(I_hat, psi_hat.T).T, dtype=float) if P.shape[1] else psi_hat
         factors[i] = {"psi_hat": psi_hat, "psi": psi, "I_hat": I_hat}
         if parent >= 0:
@@ -373,6 +378,20 @@ def denoc(tree: Tree, q: Array, v: Array) -> Denoc:
         place = (link.name, link.joint, link.parent, link.coordinates, link.own, rows, link.R_DB, link.p_DB)
         out.append(DenocLink(*place, **whole))
     return Denoc(tuple(out), tree.coordinates)
+
+
+def _check(tree: Tree, i: int, locked: Array, I_hat: Array) -> None:
+    """Refuse a link whose coordinates nothing resists: its block of D has no inverse."""
+    link = tree.links[i]
+    if not link.coordinates:
+        return
+    size = np.sqrt(np.diagonal(locked))
+    scaled = I_hat / np.outer(size, size) if size.all() else np.zeros_like(I_hat)
+    if float(np.linalg.eigvalsh(scaled)[0]) <= MASSLESS:
+        raise MethodError(
+            f"link '{link.name}': no mass resists {', '.join(link.coordinates)} while the joints behind it are free, "
+            "so that U, D and the inverse do not exist for the open tree; give it a mass, or its joint a motor inertia"
+        )
 
 
 def _free(view: TreeView) -> dict[str, Array]:
