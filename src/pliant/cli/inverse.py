@@ -25,7 +25,7 @@ from pliant.cli.terminal import (
 if TYPE_CHECKING:
     from pliant.analysis.lumped.node_equations import Variant
     from pliant.analysis.lumped.successive import Approximation, Feedback, PathSolution
-    from pliant.simulation.inverse.inverse_dynamics import Confirmation, InverseRun
+    from pliant.simulation.inverse.inverse_dynamics import InverseRun, SuccessiveConfirmation
     from pliant.simulation.inverse.inversion_run import InversionConfirmation, InversionRun
     from pliant.simulation.study import Study
 
@@ -313,7 +313,7 @@ def _successive(
     wanted.end(*_outcome(solution, certain, wanted.tolerance))
 
 
-def _left_over(run: InverseRun, certain: Confirmation, tolerance: float) -> None:
+def _left_over(run: InverseRun, certain: SuccessiveConfirmation, tolerance: float) -> None:
     """What drives do not correct: turns of a frame that keeps its position only, and directions that none moves."""
     tilt = certain.tilt
     kept = "with it" if run.solution.led.turned else "--orientation corrects it where the drives can"
@@ -323,7 +323,7 @@ def _left_over(run: InverseRun, certain: Confirmation, tolerance: float) -> None
         emit(f"in directions that no drive moves it is {_length(certain.aside)} off")
 
 
-def _outcome(solution: PathSolution, certain: Confirmation | None, tolerance: float) -> tuple[str, str]:
+def _outcome(solution: PathSolution, certain: SuccessiveConfirmation | None, tolerance: float) -> tuple[str, str]:
     """How it ended, and why; what the nonlinear model says comes before what the linear one hopes."""
     if certain is None:
         remedy = "; the full nonlinear model tells it: leave --no-confirm out" * (solution.outcome == "unconfirmed")

@@ -35,6 +35,7 @@ from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, require_count, require_number, show
 from pliant.results.result import Result
+from pliant.simulation.inverse.confirmation import Confirmation
 from pliant.simulation.inverse.frame_path import FramePath
 from pliant.simulation.inverse.inversion_run import InversionRun
 from pliant.simulation.inverse.inverted_study import LOOKS, invert, keeps_orientation
@@ -142,7 +143,9 @@ class InverseRun:
         apart = s.led.apart(FramePoses(poses.position, poses.rotation), s.led.poses(rigid.q))
         return float(np.linalg.norm(apart[..., 3:], axis=2).max())
 
-    def confirmed(self, tolerance: float = TOLERANCE, *, rounds: int = ROUNDS, **changes: Any) -> Confirmation:
+    def confirmed(
+        self, tolerance: float = TOLERANCE, *, rounds: int = ROUNDS, **changes: Any
+    ) -> SuccessiveConfirmation:
         """Confirm the motion on the full nonlinear model, and correct it by what that says until it is near enough.
 
         tolerance  m: distance from the path that is good enough
@@ -151,13 +154,13 @@ class InverseRun:
         """
         require_number("tolerance", tolerance, "m", positive=True)
         require_count("rounds", rounds, least=0)
-        best = Confirmation(self, *self.confirm(**changes), 0)
+        best = SuccessiveConfirmation(self, *self.confirm(**changes), 0)
         last = best
         for k in range(rounds):
             if best.distance <= tolerance:
                 break
             again = replace(last.run, solution=led_by(last.run.solution, last.error))
-            last = Confirmation(again, *again.confirm(**changes), k + 1)
+            last = SuccessiveConfirmation(again, *again.confirm(**changes), k + 1)
             if not last.distance < best.distance:
                 break
             best = last
@@ -198,25 +201,8 @@ class InverseRun:
         ).write(folder, name)
 
 
-@dataclass(frozen=True, eq=False)
-class Confirmation:
-    """A motion on the full nonlinear model.
-
-    run        the motion, perhaps corrected
-    result     its simulation
-    distances  of the frame from its path (N,), m
-    rounds     corrections by the nonlinear model
-    """
-
-    run: InverseRun
-    result: Result
-    distances: Floats
-    rounds: int
-
-    @property
-    def distance(self) -> float:
-        """m: the largest."""
-        return float(self.distances.max())
+class SuccessiveConfirmation(Confirmation[InverseRun]):
+    """A motion on the full nonlinear model, each round of which is led by what the last one was off."""
 
     @property
     def tilt(self) -> float:

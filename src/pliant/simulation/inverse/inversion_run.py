@@ -18,6 +18,7 @@ from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, require_count, require_number
 from pliant.loads.disturbance import FrameWrench
 from pliant.results.result import Result
+from pliant.simulation.inverse.confirmation import Confirmation
 from pliant.simulation.inverse.replay_study import Replay, delayed, slow_gains
 from pliant.simulation.inverse.spline_least_squares import Levels
 from pliant.simulation.inverse.stable_inversion import Inversion, InversionSolution, bent_at_rest
@@ -338,25 +339,8 @@ class InversionRun:
         return replay.write(folder, name)
 
 
-@dataclass(frozen=True, eq=False)
-class InversionConfirmation:
-    """A motion on the full nonlinear model.
-
-    run        the motion, perhaps on finer knots
-    result     its simulation
-    distances  of the frames from their path (N,), m
-    rounds     halvings of the knots because the full model did not agree
-    """
-
-    run: InversionRun
-    result: Result
-    distances: Floats
-    rounds: int
-
-    @property
-    def distance(self) -> float:
-        """m: the largest."""
-        return float(self.distances.max())
+class InversionConfirmation(Confirmation[InversionRun]):
+    """A motion on the full nonlinear model, with halved knots where that does not agree."""
 
     @property
     def aside(self) -> float:

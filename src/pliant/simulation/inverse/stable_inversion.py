@@ -107,11 +107,11 @@ def rest_state(equations: InversionEquations, time: float, guess: Floats, study:
 
 
 def bent_at_rest(arm: Dynamics, guess: Floats, loads: Mapping[str, Floats]) -> Floats:
-    """Coordinates with the links bent as they are while the drives hold; the guess itself where that is not found."""
+    """Coordinates with the links bent as they are while the drives hold."""
     try:
         return settle(arm, guess, loads=dict(loads) or None).q
-    except NoEquilibriumError:
-        return guess.copy()
+    except NoEquilibriumError as error:
+        raise ModelError(str(error)) from None
 
 
 def _require_held(equations: InversionEquations, A: Floats, time: float, study: str) -> None:
