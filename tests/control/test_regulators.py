@@ -220,3 +220,37 @@ def test_loops_are_regulated_in_independent_coordinates():
     assert found.names[: len(model.tangent.names)] == model.tangent.names
     assert len(model.tangent.names) < arm.size
     assert found.poles.real.max() < 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"period": float("nan")}, "period is nan; it must be a number above zero"),
+        ({"period": -1.0}, r"period is -1\.0"),
+        ({"period": 1e-3, "delay": -1.0}, "delay is -1.0 s; it must not be negative"),
+        ({"period": 1e-3, "delay": 0.5}, "delays of 500 periods of 0.001 s .* sample more slowly"),
+    ],
+)
+def test_odd_samples_are_refused(two_link, given, words):
+    model = linearise(two_link, {"shoulder": 0.4, "elbow": 0.7})
+    with pytest.raises(ValueError, match=words):
+        lqr(model, WEIGHTS | {"effort": 0.01}, **given)
+    with pytest.raises(ValueError, match=words):
+        kalman(model, {"shoulder": 1e-3, "elbow": 1e-3}, process=PROCESS, **given)
+
+
+def test_odd_designs_are_refused(two_link):
+    model = linearise(two_link, {"shoulder": 0.4, "elbow": 0.7})
+    measured = {"shoulder": 1e-3, "elbow": 1e-3}
+    for keys, words in (
+        ({"process": {}}, "process is empty, .* never look at its sensors"),
+        ({"process": PROCESS, "every": 0.0}, "every is 0.0; it must be a number above zero"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            kalman(model, measured, **keys)
+    with pytest.raises(ValueError, match="poses is empty"):
+        gain_schedule(two_link, np.zeros((0, 2)), WEIGHTS | {"effort": 0.01})
+    with pytest.raises(ValueError, match=r"tip.y.acceleration is an acceleration or a torque"):
+        lqr(model, {"tip.y.acceleration": 1.0, "effort": 1.0})
+    with pytest.raises(DesignError, match="no solution that can be told from rounding"):
+        lqr(model, {"tip": 1e30, "effort": 1e-30})

@@ -111,6 +111,8 @@ def test_what_an_extended_filter_refuses(arm):
     ):
         with pytest.raises(ModelError, match=words):
             law_of(arm, LQR(**known, parameters=({**believed, **change},)))
+    with pytest.raises(ModelError, match=r"parameters\[1\].place is .*, as of another one; give it once"):
+        LQR(**known, parameters=(believed, believed))
     with pytest.raises(ModelError, match="key 'walk' is missing"):
         LQR(**known, parameters=({key: x for key, x in believed.items() if key != "walk"},))
     shaped = Dynamics(read_text(ROBOT.replace("shape: clamped-free, normalise: mass, ", "")))

@@ -226,6 +226,7 @@ def test_loops_and_what_is_refused(arm):
         ({"seed": 3}, "seed belongs to an estimator"),
         ({"estimator": "kalman", "seed": 3}, "seed is that of the noise of samples"),
         ({"estimator": "ekf"}, "runs at samples; write sampling"),
+        ({"estimator": "kalman", "sensors": ("hub", "hub")}, "sensors has 'hub' twice"),
     ):
         with pytest.raises(ModelError, match=words):
             LQR(weights=WEIGHTS, **keys)

@@ -16,7 +16,7 @@ from pliant.control.linear_model import LinearModel
 from pliant.control.output_rows import DIRECTIONS, require_unfiltered
 from pliant.control.riccati import DesignError, SampledCost, continuous_riccati, discrete_riccati, symmetric
 from pliant.control.state_space import NamedMatrices, SampledModel
-from pliant.errors import did_you_mean
+from pliant.errors import did_you_mean, require_number
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -28,6 +28,10 @@ HIDDEN = 1e-9
 """Smallest singular value of a scaled pencil [A - s 1, B] below which a motion at s is not reached."""
 DECAYS = 1e-9
 """Decay of a motion, of its own rate, that counts as none."""
+MOST_STATES = 200
+"""States of a sampled design: a delay of so many periods that there are more wants slower samples."""
+ENDINGS = (*DIRECTIONS, "rate", "motor", "link", "acceleration", "accelerometer", "gyro")
+"""How names of outputs end that are none of coordinates and sensors."""
 GROUPS = ("coordinates", "rates")
 EFFORT = "effort"
 
@@ -157,6 +161,7 @@ def lqr(
         plant = model.state_space
         P = continuous_riccati(plant.A, plant.B, Q, R, _scales(model))
         return Regulator(np.asarray(np.linalg.solve(R, plant.B.T @ P), dtype=float), P, plant, None)
+    _require_few(model, period, delay)
     plant_k, cost = _sampled_cost(model, Q, R, period, delay)
     return _sampled_regulator(plant_k, cost, period, delay)
 
@@ -202,9 +207,7 @@ def _weighted_rows(model: LinearModel, name: str) -> Floats:
 
 def _is_output(model: LinearModel, name: str) -> bool:
     sensors = [sensor.name for sensor in model.arm.robot.sensors]
-    return (
-        name in model.arm.names or name in sensors or name.rpartition(".")[2] in (*DIRECTIONS, "rate", "motor", "link")
-    )
+    return name in model.arm.names or name in sensors or name.rpartition(".")[2] in ENDINGS
 
 
 def _require_rest(model: LinearModel) -> None:
@@ -289,6 +292,7 @@ def kalman(
     delay     of commands, as for ``lqr``; those that wait are states of the filter, known without error. Readings of
               sensors that are late are, too: their delays must be whole periods
     """
+    require_number("every", every, "s", positive=True)
     model = model.without_filters
     noise = measured_noise(model, measured)
     W = process_matrix(model, process)
@@ -302,12 +306,18 @@ def kalman(
         late_ticks(seen, None)
     _require_seen(seen)
     _require_moved(seen, W)
+    if not W.any():
+        raise DesignError(
+            "process is empty, or all of it is zero: the filter would be sure of its model and never look at its "
+            "sensors; give effort: 0.1 or states: 1e-4"
+        )
     if period is None:
         plant = seen.state_space
         V = np.diag(rms**2 * every)
         size, rate = _scales(seen)
         P = continuous_riccati(plant.A.T, plant.C.T, W, V, (1.0 / size, rate))
         return Observer(np.asarray(np.linalg.solve(V, plant.C @ P).T, dtype=float), P, plant, rms, None)
+    _require_few(seen, period, delay)
     plant_k = observed_model(seen, period, delay)
     A, C = plant_k.A, plant_k.C
     W_k = np.zeros_like(A)
@@ -315,6 +325,18 @@ def kalman(
     # int exp(A s) W exp(A^T s) ds over a period
     W_k[:n, :n] = _held_cost(seen.A.T, np.zeros((n, 0)), W, period)[1]
     return _sampled_observer(plant_k, W_k, rms, period, A, C)
+
+
+def _require_few(model: LinearModel, period: float, delay: float) -> None:
+    """Refuse delays of very many periods: each command and reading on its way is a state."""
+    require_number("period", period, "s", positive=True)
+    require_number("delay", delay, "s")
+    late, waiting = sum(late_ticks(model, period)), int(np.ceil(min(max(delay, 0.0) / period, 1e9)))
+    if len(model.names) + waiting * len(model.inputs) + late > MOST_STATES:
+        raise DesignError(
+            f"delays of {waiting} periods of {period:g} s (and {late} of readings) make more than {MOST_STATES} states "
+            "of commands and readings on their way; sample more slowly, or give a shorter delay"
+        )
 
 
 def _sampled_observer(plant: SampledModel, W: Floats, rms: Floats, period: float, A: Floats, C: Floats) -> Observer:

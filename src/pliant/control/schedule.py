@@ -63,6 +63,8 @@ def gain_schedule(
         raise ValueError(
             f"poses has {at.shape[1]} columns; robot '{arm.robot.name}' has the inputs {', '.join(arm.inputs)}"
         )
+    if not len(at):
+        raise ValueError("poses is empty: gains need at least one pose of the drives")
     models = tuple(_model(arm, pose) for pose in at)
     for model, pose in zip(models, at, strict=True):
         if model.tangent.names != models[0].tangent.names:

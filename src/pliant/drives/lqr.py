@@ -83,6 +83,13 @@ class LQR(Drive):
             for key in ("parameters", "uncertainty"):
                 if key in self.model_fields_set:
                     refuse([of_value(key, message="belongs to the extended filter; write estimator: ekf")])
+        twice = [name for k, name in enumerate(self.sensors) if name in self.sensors[:k]]
+        if twice:
+            refuse([of_value("sensors", message=f"has '{twice[0]}' twice; a sensor is read once")])
+        places = [each.place for each in self.parameters]
+        for k, place in enumerate(places):
+            if place in places[:k]:
+                refuse([of_value("parameters", k, "place", message=f"is '{place}', as of another one; give it once")])
         if set(self.uncertainty) != {"coordinates", "rates"}:
             refuse([of_value("uncertainty", message="must have the keys coordinates and rates")])
         if self.sampling is None and self.seed is not None:
