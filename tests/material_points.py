@@ -438,7 +438,7 @@ def _keep_strongest(part, weights):
     moved = np.einsum("pdij,ia,jb->pdab", part.back, S, S) * weights[:, :, None, None]
     patterns, sizes, _ = np.linalg.svd(moved.reshape(3 * p, n * n), full_matrices=False)
     if np.count_nonzero(sizes > 1e-9 * sizes[0]) > 8:
-        kept = patterns[:, (sizes > 0.06 * sizes[0]) & (np.arange(len(sizes)) < 8)]
+        kept = patterns[:, (sizes > 0.03 * sizes[0]) & (np.arange(len(sizes)) < 8)]
         weighed = (part.back * weights[:, :, None, None]).reshape(3 * p, n * n)
         part.back = (kept @ (kept.T @ weighed)).reshape(part.back.shape) / weights[:, :, None, None]
 

@@ -45,7 +45,7 @@ RANK = 1e-10
 """Of the largest singular value: less is rounding of turned arrays."""
 MOST_FIELDS = 8
 """Fields of a body of any shape: with more of them the code of an arm leaves the processor's cache."""
-NEGLIGIBLE_FIELD = 0.06
+NEGLIGIBLE_FIELD = 0.03
 """Of the largest field, by the kinetic energy that it takes at unit energies of strain; only where there are many."""
 IDENTITY = np.eye(3)
 WIDENED = ("first_modal", "beta", "lam", "I_re", "I_ee", "M_ee", "K_ee", "D_ee")
