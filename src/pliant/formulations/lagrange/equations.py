@@ -27,6 +27,7 @@ from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.algebra.bounds import Neglected
+    from pliant.formulations.lagrange.closed_loop import ClosedLoop
     from pliant.formulations.lagrange.code.printed import EquationFunctions
     from pliant.formulations.lagrange.neglect import Limits
     from pliant.formulations.lagrange.partition import Partition
@@ -61,7 +62,7 @@ def equations(
     most_terms: int = MOST_TERMS,
     progress: Callable[[float, str], None] | None = None,
 ) -> Equations:
-    """Closed-form equations of motion of a robot without loops.
+    """Closed-form equations of motion of a robot without loops, or with a small one of pins (see ``closure``).
 
     robot         a Robot, or the name or path of one
     parameters    "symbols"; "numbers"; or the names of those constants that are to stay symbols
@@ -96,6 +97,7 @@ def equations(
         most_terms=most_terms,
         progress=progress,
         tied=True,
+        small_loops=True,
     )
     all_terms = system.sizes
     if order is not None:
@@ -374,7 +376,23 @@ class Equations:
     @property
     def scope(self) -> tuple[str, ...]:
         """What these equations leave out or keep fixed, line by line; none unless it was asked for."""
-        return (*self._linear_scope(), *self._order_scope(), *self.neglected, *self._loaded_scope())
+        return (
+            *self._closure_scope(),
+            *self._linear_scope(),
+            *self._order_scope(),
+            *self.neglected,
+            *self._loaded_scope(),
+        )
+
+    def _closure_scope(self) -> tuple[str, ...]:
+        found = self.system.closure
+        if found is None:
+            return ()
+        return (
+            f"The robot has loops, which are cut open at {', '.join(found.names)}: the right-hand side is B tau + J^T "
+            "lambda,",
+            "with multipliers lambda so that c(q) = 0, J v = 0 and J a + J_dot v = 0 with J = dc/dq.",
+        )
 
     def _order_scope(self) -> tuple[str, ...]:
         if self.order is None:
@@ -465,6 +483,13 @@ class Equations:
                 raise ModelError(f"the equations of '{self.robot}' have no symbol '{name}'{hint}")
 
     # ---- the steps between
+
+    @cached_property
+    def closure(self) -> ClosedLoop:
+        """What closes the loops of the robot, and its equations without the coordinates that follow from them."""
+        from pliant.formulations.lagrange.closed_loop import ClosedLoop
+
+        return ClosedLoop(self)
 
     @cached_property
     def kinematics(self) -> SymbolicKinematics:

@@ -25,6 +25,8 @@ def neglecting(
     """The equations without small terms, and how wrong they can be in the box."""
     if not 0.0 < tolerance < 1.0:
         raise ModelError(f"the tolerance is {tolerance!r}; it must lie between 0 and 1")
+    if eq.system.closure is not None:
+        raise ModelError(f"'{eq.robot}' has closed loops, over which errors of single terms spread; there is no bound")
     for name in (*q, *v):
         _known(eq, name)
     positions = {i: _limits(c, q) for i, c in zip(eq.system.coordinates, eq.coordinates, strict=True)}

@@ -89,6 +89,8 @@ def zero_dynamics(
     """The zero dynamics of some equations; see ``Equations.zero_dynamics``."""
     import sympy
 
+    if eq.system.closure is not None:
+        raise ModelError(f"'{eq.robot}' has closed loops; pliant.zero_dynamics finds its zeros in numbers")
     q = sympy.Matrix(eq.q)
     pose = _pose(eq, at or {})
     y = _outputs(eq, outputs)

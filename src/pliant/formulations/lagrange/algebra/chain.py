@@ -10,7 +10,7 @@ M_dot - 2 D is skew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pliant.formulations.lagrange.algebra.link_inertia import FlexibleInertia, Matrix, RigidInertia, ShortenedInertia
@@ -406,6 +406,19 @@ class DryFriction:
 
 
 @dataclass(frozen=True, slots=True)
+class SymbolicClosure:
+    """Loops that were cut open: ways c(q) between frames that must be zero, J = dc/dq, and J_dot by velocities.
+
+    ``rates[r][i]`` maps k to the factor of v_k in row r and column i of J_dot.
+    """
+
+    names: tuple[str, ...]
+    gaps: list[Series]
+    J: Matrix
+    rates: list[list[Mapping[int, Series]]]
+
+
+@dataclass(frozen=True, slots=True)
 class SymbolicSystem:
     """M a + D v + U q + F v + preload + G + friction = B tau, entry by entry.
 
@@ -426,6 +439,7 @@ class SymbolicSystem:
     potential: Series
     rest_energy: Series
     gravity: list[Series]
+    closure: SymbolicClosure | None = None
 
     @property
     def terms(self) -> int:
@@ -447,6 +461,9 @@ class SymbolicSystem:
         out = [x for matrix in (self.M, self.U, self.F, self.B) for row in matrix for x in row]
         out += [*self.G, *self.preload]
         out += [x for row in self.christoffel for entry in row for x in entry.values()]
+        if self.closure is not None:
+            out += [*self.closure.gaps, *(x for row in self.closure.J for x in row)]
+            out += [x for row in self.closure.rates for entry in row for x in entry.values()]
         for drive in self.friction:
             out += [drive.coulomb, drive.smoothing, *(weight for weight, _ in drive.row)]
         return out

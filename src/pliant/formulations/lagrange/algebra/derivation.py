@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pliant.bodies.words import words_of
 from pliant.errors import ModelError, Problem
 from pliant.formulations.lagrange.algebra.chain import BodyChain, SymbolicSystem, assemble
 from pliant.formulations.lagrange.algebra.series import Algebra, TooLargeError
+from pliant.formulations.lagrange.algebra.small_loops import MOST_COORDINATES, closures, has_small_loops
 from pliant.formulations.lagrange.algebra.symbolic_lowering import TipRotation, build_chain
 from pliant.formulations.lagrange.algebra.symbols import Names
 
@@ -52,12 +53,14 @@ def derive(
     progress: Callable[[float, str], None] | None = None,
     with_rates: bool = True,
     tied: bool = False,
+    small_loops: bool = False,
 ) -> Derivation:
     """The names and the entries of the equations of a mechanism, and the chain of bodies that they are of.
 
-    tied  joints that follow others have no coordinates of their own
+    tied         joints that follow others have no coordinates of their own
+    small_loops  loops that are short in symbols are cut open, with what closes them
     """
-    _check(mechanism, way_out)
+    _check(mechanism, way_out, small_loops=small_loops)
     names = Names(Algebra(most=float(most_terms) * work_per_term))
     try:
         chain = build_chain(mechanism, names, tip_rotation, tied=tied)
@@ -66,15 +69,18 @@ def derive(
         raise _too_large(mechanism, error, most_terms, way_out) from None
     if not system.coordinates:
         raise ModelError(f"nothing moves in robot '{mechanism.name}': it has neither joints nor flexible links")
+    if mechanism.loops:
+        system = replace(system, closure=closures(mechanism, chain))
     return Derivation(names, system, chain)
 
 
-def _check(mechanism: Mechanism, way_out: WayOut) -> None:
+def _check(mechanism: Mechanism, way_out: WayOut, *, small_loops: bool) -> None:
     """Refuse robots that have no such equations."""
-    if mechanism.loops:
+    if mechanism.loops and not (small_loops and has_small_loops(mechanism)):
         names = ", ".join(f"'{loop.name}'" for loop in mechanism.loops)
+        also = f", and for pins in a plane of up to {MOST_COORDINATES} coordinates" if small_loops else ""
         raise ModelError(
-            f"robot '{mechanism.name}' has closed loops ({names}); closed-form equations are for open chains; "
+            f"robot '{mechanism.name}' has closed loops ({names}); closed-form equations are for open chains{also}; "
             f"{way_out.other}"
         )
     for number, member in enumerate(mechanism.members):

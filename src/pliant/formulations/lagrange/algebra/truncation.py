@@ -26,8 +26,17 @@ def truncated(names: Names, system: SymbolicSystem, order: int) -> SymbolicSyste
             known[id(x)] = expand(x)
         return known[id(x)]
 
+    closure = system.closure
+    if closure is not None:
+        closure = replace(
+            closure,
+            gaps=[once(x) for x in closure.gaps],
+            J=[[once(x) for x in row] for row in closure.J],
+            rates=[[{k: y for k, x in entry.items() if (y := once(x))} for entry in row] for row in closure.rates],
+        )
     return replace(
         system,
+        closure=closure,
         M=[[once(x) for x in row] for row in system.M],
         christoffel=[
             [{k: y for k, x in entry.items() if (y := once(x))} for entry in row] for row in system.christoffel

@@ -25,6 +25,7 @@ FUNCTIONS = {"cos": "Cos", "sin": "Sin", "sqrt": "Sqrt", "tanh": "Tanh"}
 CALLED = {
     "mass_matrix": "massMatrix", "coriolis": "coriolisMatrix", "gravity": "gravityForces", "forces": "otherForces",
     "stiffness": "stiffnessMatrix", "damping": "dampingMatrix", "input_matrix": "inputMatrix",
+    "closure": "closureGap", "closure_jacobian": "closureJacobian", "closure_bias": "closureBias",
 }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ class EquationFunction:
     @property
     def is_vector(self) -> bool:
         """Whether it has one column."""
-        return self.name in ("gravity", "forces")
+        return self.name in ("gravity", "forces", "closure", "closure_bias")
 
 
 class Written(NamedTuple):
@@ -113,6 +113,14 @@ class TracedEquations:
         yield EquationFunction("stiffness", (), U, "stiffness U of links and springs")
         yield EquationFunction("damping", (), F, "damping F of links and joints")
         yield EquationFunction("input_matrix", (), matrix(system.B), "input matrix B: generalised forces are B tau")
+
+        if (loops := system.closure) is not None:
+            gaps = vector(loops.gaps)
+            rates = [[evaluate(writer.velocity_entry(x, eq.rates), self.value) for x in row] for row in loops.rates]
+            yield EquationFunction("closure", ("q",), [[x] for x in gaps], "way c(q) by which loops are open")
+            yield EquationFunction("closure_jacobian", ("q",), matrix(loops.J), "Jacobian J = dc/dq of the loops")
+            bias = [[dot(row, v)] for row in rates]
+            yield EquationFunction("closure_bias", ("q", "v"), bias, "acceleration J_dot v of the loops")
 
     def _friction(self, v: list[Scalar]) -> list[Scalar]:
         """Smoothed dry friction of the joints."""

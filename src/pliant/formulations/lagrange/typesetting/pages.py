@@ -23,6 +23,7 @@ from pliant.formulations.lagrange.typesetting.expression import (
 )
 
 if TYPE_CHECKING:
+    from pliant.formulations.lagrange.algebra.chain import SymbolicClosure
     from pliant.formulations.lagrange.equations import Equations
 
 _COMMAND = re.compile(r"\\[a-zA-Z]+|[{}_^\\ ]")
@@ -105,6 +106,10 @@ LATEX_WIDTH, PAGE_WIDTH = 78, 90
 EQUATION = r"M(q)\,\ddot q + D(q, \dot q)\,\dot q + U q + F \dot q + G(q) = B\,\tau"
 
 
+def _law(eq: Equations) -> str:
+    return EQUATION + (r" + J^T \lambda, \qquad c(q) = 0" if eq.system.closure else "")
+
+
 @dataclass(frozen=True, slots=True)
 class PageEntry:
     """One equation of a page: what stands left of the sign, in LaTeX and as text, and the sum on its right."""
@@ -172,8 +177,28 @@ def _parts(eq: Equations, steps: bool = False) -> Iterator[PagePart]:
         yield PagePart("Preload P of the springs", "Added to the left-hand side.", preload)
     yield PagePart("Gravity G", f"{remark}.", vector("G", [writer.entry(x) for x in system.G]))
     B = [[writer.entry(x) for x in row] for row in system.B]
+    if (loops := system.closure) is not None:
+        yield from _closure(eq, loops)
     drives = ", ".join(f"tau_{k + 1} drives {name}" for k, name in enumerate(eq.inputs))
     yield PagePart("Inputs B", f"{remark}; {drives}." if drives else "No joint is driven.", matrix("B", B))
+
+
+def _closure(eq: Equations, loops: SymbolicClosure) -> Iterator[PagePart]:
+    """Loops that are cut open: what must be zero, and its derivatives."""
+    writer = eq.writer(expanded=False)
+    gaps, rates, changes = [], [], []
+    for i in range(len(loops.names)):
+        gaps.append(PageEntry(f"c_{{{i + 1}}}", f"c[{i + 1}]", writer.entry(loops.gaps[i])))
+        for k, x in enumerate(loops.J[i]):
+            if x:
+                rates.append(PageEntry(f"J_{{{_pair(i, k)}}}", f"J[{i + 1},{k + 1}]", writer.entry(x)))
+            if loops.rates[i][k]:
+                value = writer.velocity_entry(loops.rates[i][k], eq.rates)
+                changes.append(PageEntry(rf"\dot{{J}}_{{{_pair(i, k)}}}", f"Jdot[{i + 1},{k + 1}]", value))
+    words = ", ".join(f"c_{i + 1} is {name}" for i, name in enumerate(loops.names))
+    yield PagePart("Closure c(q) = 0", f"{words}.", tuple(gaps))
+    yield PagePart("Jacobian J = dc/dq", "Entries not listed are zero.", tuple(rates))
+    yield PagePart("Rate of J", "Entries not listed are zero.", tuple(changes))
 
 
 def _pair(i: int, k: int) -> str:
@@ -229,7 +254,7 @@ _LATEX_HEAD = r"""\documentclass[a4paper,10pt]{article}
 def to_latex_document(eq: Equations, steps: bool = False) -> str:
     """A document that pdflatex turns into pages; long entries are broken over lines."""
     out = [_LATEX_HEAD, rf"\section*{{Equations of motion of {latex_text(eq.robot)}}}", ""]
-    out += [r"\[", EQUATION, r"\]", ""]
+    out += [r"\[", _law(eq), r"\]", ""]
     out += [latex_text(line) for line in eq.scope]
     rows = [f"${c.latex}$ & {latex_text(c.robot_name)} & {_latex_unit(c.unit)}" for c in eq.coordinates]
     out += _latex_table("lll", "symbol & coordinate & unit", rows)
@@ -281,7 +306,7 @@ def _latex_unit(unit: str) -> str:
 
 def to_markdown(eq: Equations, steps: bool = False) -> str:
     """A page for viewers that show LaTeX formulas between dollar signs."""
-    out = [f"# Equations of motion of {eq.robot}", "", "$$", EQUATION, "$$", ""]
+    out = [f"# Equations of motion of {eq.robot}", "", "$$", _law(eq), "$$", ""]
     if eq.scope:
         out += [*eq.scope, ""]
     out += ["| symbol | coordinate | unit |", "|---|---|---|"]
@@ -399,7 +424,11 @@ _HTML_EQUATION = f'<div class="equation">{_math(_html_sum())}</div>'
 
 def to_plain_text(eq: Equations, steps: bool = False) -> str:
     """Sections of ``NAME = EXPRESSION`` lines; the expressions are Python's, one entry per line."""
-    out = [f"equations of motion of {eq.robot}", "M(q) a + D(q, v) v + U q + F v + G(q) = B tau", ""]
+    out = [
+        f"equations of motion of {eq.robot}",
+        f"M(q) a + D(q, v) v + U q + F v + G(q) = B tau{' + J^T lambda' if eq.system.closure else ''}",
+        "",
+    ]
     if eq.scope:
         out += [*(f"# {line}" for line in eq.scope), ""]
     out += ["[coordinates]", *(f"{c.name} = {c.robot_name}  # {c.unit}" for c in eq.coordinates), ""]
