@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from pliant.bodies.words import stiffens_by_load, words_of
 from pliant.errors import ModelError, did_you_mean
 from pliant.files import write_generated
-from pliant.formulations.lagrange.algebra.chain import BodyChain, SymbolicSystem
+from pliant.formulations.lagrange.algebra.chain import BodyChain
 from pliant.formulations.lagrange.algebra.derivation import MOST_TERMS, WayOut, derive
 from pliant.formulations.lagrange.algebra.series import Series
 from pliant.formulations.lagrange.algebra.symbolic_lowering import TipRotation
 from pliant.formulations.lagrange.algebra.symbols import Abbreviation, Constant, Coordinate, Names, identifier
+from pliant.formulations.lagrange.algebra.system_matrices import SymbolicSystem
 from pliant.formulations.lagrange.typesetting.expression import Name, Sum, evaluate, names_in, to_sympy, with_values
 from pliant.formulations.lagrange.typesetting.writing import EquationWriter
 from pliant.formulations.robot_damping import damped
@@ -376,56 +377,9 @@ class Equations:
     @property
     def scope(self) -> tuple[str, ...]:
         """What these equations leave out or keep fixed, line by line; none unless it was asked for."""
-        return (
-            *self._closure_scope(),
-            *self._linear_scope(),
-            *self._order_scope(),
-            *self.neglected,
-            *self._loaded_scope(),
-        )
+        from pliant.formulations.lagrange.typesetting.scope import scope
 
-    def _closure_scope(self) -> tuple[str, ...]:
-        found = self.system.closure
-        if found is None:
-            return ()
-        return (
-            f"The robot has loops, which are cut open at {', '.join(found.names)}: the right-hand side is B tau + J^T "
-            "lambda,",
-            "with multipliers lambda so that c(q) = 0, J v = 0 and J a + J_dot v = 0 with J = dc/dq.",
-        )
-
-    def _order_scope(self) -> tuple[str, ...]:
-        if self.order is None:
-            return ()
-        sizes = ", ".join(f"{name} {n:,} of {self.all_terms[name]:,}" for name, n in self.system.sizes.items())
-        what = {0: "without the elastic coordinates", 1: "linear in the elastic coordinates"}.get(
-            self.order, f"up to order {self.order} in the elastic coordinates"
-        )
-        return (
-            f"Every entry of M, D and G is {what}, as asked for; terms: {sizes}.",
-            "Entries are expanded after all derivatives are taken; dM/dt - 2 D is skew up to terms of this order.",
-        )
-
-    def _loaded_scope(self) -> tuple[str, ...]:
-        if not (self.loaded and self.definitions):
-            return ()
-        names = ", ".join(self.loaded)
-        return (
-            f"The shapes of {names} belong to the ratio of the load on the tip to the mass of the link. They stay as",
-            "they are where lengths or masses change; a robot with other ones has other shapes of its own.",
-        )
-
-    def _linear_scope(self) -> tuple[str, ...]:
-        if not self.shortened:
-            return ()
-        names, bend = ", ".join(self.shortened), "bend" if len(self.shortened) > 1 else "bends"
-        return (
-            f"Equations of small deflections, as asked for; in the robot itself {names} {bend} farther.",
-            "Beyond these equations the axis of such a link moves back as it bends: its frames and its mass",
-            "by q^T Gamma q / 2 along it, Gamma = -int w' w'^T dx from the root on with the slopes w' of its shapes.",
-            "So M and D have terms of second and higher order in q, and G has terms Gamma q: gravity, rotation and",
-            "forces along the axis stiffen or soften the link. Unless bending is asked to be linear, all are here.",
-        )
+        return scope(self)
 
     def writer(self, *, expanded: bool, named: bool = False) -> EquationWriter:
         """Writes entries as expressions; ``expanded`` writes abbreviations out, ``named`` no constant that is one."""

@@ -14,9 +14,9 @@ from math import ceil, cos, factorial, floor, inf, pi, sin
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.lagrange.algebra.chain import SymbolicSystem
 from pliant.formulations.lagrange.algebra.series import Polynomial, Series, powers
 from pliant.formulations.lagrange.algebra.symbols import Names
+from pliant.formulations.lagrange.algebra.system_matrices import SymbolicSystem
 
 Interval = tuple[float, float]
 Floats = NDArray[np.float64]

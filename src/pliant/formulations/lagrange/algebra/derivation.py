@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pliant.bodies.words import words_of
 from pliant.errors import ModelError, Problem
-from pliant.formulations.lagrange.algebra.chain import BodyChain, SymbolicSystem, assemble
+from pliant.formulations.lagrange.algebra.chain import BodyChain
 from pliant.formulations.lagrange.algebra.series import Algebra, TooLargeError
 from pliant.formulations.lagrange.algebra.small_loops import MOST_COORDINATES, closures, has_small_loops
 from pliant.formulations.lagrange.algebra.symbolic_lowering import TipRotation, build_chain
 from pliant.formulations.lagrange.algebra.symbols import Names
+from pliant.formulations.lagrange.algebra.system_matrices import SymbolicSystem, assemble
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism

@@ -13,10 +13,10 @@ from pliant.formulations.lagrange.algebra.chain import (
     Slide,
     SymbolicTurn,
     kinetic_energy,
-    on_leaders,
 )
 from pliant.formulations.lagrange.algebra.link_inertia import Matrix, RigidInertia
 from pliant.formulations.lagrange.algebra.series import Series, Vector, add, inner, scaled
+from pliant.formulations.lagrange.algebra.system_matrices import on_leaders
 from pliant.formulations.lagrange.algebra.turning_sections import Map
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pliant.formulations.lagrange.algebra.chain import BodyChain, SymbolicClosure
+from pliant.formulations.lagrange.algebra.chain import BodyChain
 from pliant.formulations.lagrange.algebra.motions import frame_motion
 from pliant.formulations.lagrange.algebra.series import Series
+from pliant.formulations.lagrange.algebra.system_matrices import SymbolicClosure
 from pliant.formulations.loops.closure import rows_of
 from pliant.joints.rows import ShiftRow
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import factorial
 
-from pliant.formulations.lagrange.algebra.chain import SymbolicSystem
 from pliant.formulations.lagrange.algebra.series import BITS, Algebra, Factor, Series, normal_factor, powers
 from pliant.formulations.lagrange.algebra.symbols import Names, SpecialFunction
+from pliant.formulations.lagrange.algebra.system_matrices import SymbolicSystem
 
 
 def truncated(names: Names, system: SymbolicSystem, order: int) -> SymbolicSystem:

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
-from pliant.formulations.lagrange.algebra.chain import SymbolicSystem
 from pliant.formulations.lagrange.algebra.link_inertia import Matrix
 from pliant.formulations.lagrange.algebra.series import BITS, MASK, Harmonic, Polynomial, Series, powers
 from pliant.formulations.lagrange.algebra.symbols import Names, SpecialFunction
+from pliant.formulations.lagrange.algebra.system_matrices import SymbolicSystem
 from pliant.spatial.scalars import Scalar, cos, sin
 
 

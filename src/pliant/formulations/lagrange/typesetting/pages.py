@@ -23,7 +23,7 @@ from pliant.formulations.lagrange.typesetting.expression import (
 )
 
 if TYPE_CHECKING:
-    from pliant.formulations.lagrange.algebra.chain import SymbolicClosure
+    from pliant.formulations.lagrange.algebra.system_matrices import SymbolicClosure
     from pliant.formulations.lagrange.equations import Equations
 
 _COMMAND = re.compile(r"\\[a-zA-Z]+|[{}_^\\ ]")
