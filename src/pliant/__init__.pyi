@@ -23,6 +23,8 @@ from pliant.analysis.lumped.frequencies import SpeedFrequencies as SpeedFrequenc
 from pliant.analysis.lumped.frequencies import frequencies_along as frequencies_along
 from pliant.analysis.lumped.frequencies import frequencies_over_speed as frequencies_over_speed
 from pliant.analysis.lumped.lumped_model import LumpedModel as LumpedModel
+from pliant.analysis.lumped.matrices import LabelledMatrix as LabelledMatrix
+from pliant.analysis.lumped.matrices import labelled_matrices as labelled_matrices
 from pliant.analysis.method_table import MethodAnswer as MethodAnswer
 from pliant.analysis.method_table import method_table as method_table
 from pliant.analysis.modes import ModeSet as ModeSet

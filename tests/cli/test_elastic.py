@@ -50,3 +50,22 @@ def test_loads_on_nodes_move_the_tip(run, tmp_path):
     done = run("elastic", "two-link-circle", "--equations", "mine")
     assert done.returncode == 2
     assert "they must be one of complete, absolute, printed" in done.stderr
+
+
+def test_matrices_are_printed_alone(run):
+    done = run("elastic", "two-link-circle", "--steps", "300", "--elements", "1", "--matrices", "upper.1", "--at", "1")
+    assert done.returncode == 0, done.stderr
+    assert "C_N(w)  nodal dynamic damping matrix (4.2)" in done.stdout
+    printed = run(
+        "elastic", "two-link-circle", "--steps", "300", "--elements", "1", "--matrices", "upper.1", "--at", "1",
+        "--equations", "printed",
+    )  # fmt: skip
+    assert "as printed: gamma is absolute" in printed.stdout
+    for options, words in (
+        (("--at", "1"), "--at is the instant of --matrices"),
+        (("--matrices", "robot", "--nodes"), "prints matrices and nothing else; leave --nodes out"),
+        (("--matrices", "upper", "--at", "9", "--steps", "300"), "--at is 9 s; the motion ends at 2.6 s"),
+    ):
+        done = run("elastic", "two-link-circle", *options)
+        assert done.returncode == 2
+        assert words in done.stderr

@@ -78,6 +78,11 @@ def elastic(
     frequencies: Annotated[
         int | None, typer.Option(min=1, max=50, help="Tell so many natural frequencies along the motion.")
     ] = None,
+    matrices: Annotated[
+        str | None,
+        typer.Option(help="Print the matrices of a node (LINK.NUMBER), a link or `robot` at --at, and nothing else."),
+    ] = None,
+    at: Annotated[float | None, typer.Option(min=0.0, help="The instant of --matrices, s; default: 0.")] = None,
     nodes: Annotated[bool, typer.Option("--nodes", help="Tell the largest displacement of every node.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write everything, nodes too, to this HDF5 file.")
@@ -100,6 +105,12 @@ def elastic(
 
     if equations not in EQUATIONS:
         refuse(f"equations are '{equations}'; they must be one of {', '.join(EQUATIONS)}")
+    if at is not None and matrices is None:
+        refuse("--at is the instant of --matrices; name what they belong to, or leave it out")
+    others = {"--frame": frame, "--full": full, "--frequencies": frequencies, "--nodes": nodes, "--output": output,
+              "--csv": csv, "--plot": plot, "--quiet": quiet}  # fmt: skip
+    if matrices is not None and (given := [name for name, value in others.items() if value]):
+        refuse(f"--matrices prints matrices and nothing else; leave {', '.join(given)} out")
     check_picture(plot)
     if output is not None:
         check_folder(output, (".h5", ".hdf5"), beginning=seal_words("elastic motion"))
@@ -123,6 +134,9 @@ def elastic(
             bar.bar.stop()
             tell(f"{error}; there is nothing to keep", "yellow", err=True)
             raise typer.Exit(INTERRUPTED) from None
+    if matrices is not None:
+        _print_matrices(run, matrices, at or 0.0)
+        return
     beside = run.simulated() if full else None
     for name in frames:
         # a frame that is not there is refused before anything is written
@@ -187,6 +201,18 @@ def _tables(
             f"{number(1e3 * size)} mm of displacement"
         )
     return parts
+
+
+def _print_matrices(run: ElasticRun, of: str, at: float) -> None:
+    """The matrices of the paper at an instant of the nominal motion, as plain text of any width."""
+    import numpy as np
+
+    from pliant.analysis.lumped.matrices import labelled_matrices
+
+    if at > run.times[-1]:
+        refuse(f"--at is {at:g} s; the motion ends at {run.times[-1]:g} s")
+    for k, each in enumerate(labelled_matrices(run.model, of, run.nominal(np.array([at])))):
+        typer.echo(f"{'' if not k else chr(10)}{each}")
 
 
 def _node_table(run: ElasticRun) -> Table:

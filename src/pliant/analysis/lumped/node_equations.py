@@ -119,8 +119,7 @@ def node_terms(
     K[:, 3:, :3] = m * (G_ @ W)
     M, spin = bodies.mass_matrices(), _both(w_)
     if variant == "printed":
-        C[:, :3, 3:] = -m * (2 * w_ @ G_ - G_ @ w_)
-        C[:, 3:, 3:] = w_ @ I - tilde(Iw)
+        C, K = printed_matrices(bodies, w, w_dot)
         # (17) and (18) hand absolute derivatives to matrices that were made for those in S
         return NodeTerms(C + 2 * M @ spin, K + C @ spin + M @ _both(W), F)
     C[:, :3, 3:] = -2 * m * (w_ @ G_)
@@ -132,6 +131,20 @@ def node_terms(
     K[:, :3, 3:] = -m * (W @ G_)
     K[:, 3:, 3:] = m * (tilde(a_N) @ G_) + I @ wd_ - tilde(Iwd) + w_ @ (I @ w_ - tilde(Iw))
     return NodeTerms(C, K, F)
+
+
+def printed_matrices(bodies: NodeBodies, w: Floats, w_dot: Floats) -> tuple[Floats, Floats]:
+    """C_N of (4.2) and K_N of (4.3) (n, 6, 6), letter by letter."""
+    m, G_, w_ = bodies.m[:, None, None], tilde(bodies.G), tilde(w)
+    W = tilde(w_dot) + w_ @ w_
+    C, K = (np.zeros((len(bodies.m), 6, 6)) for _ in range(2))
+    C[:, :3, :3] = 2 * m * w_
+    C[:, 3:, :3] = 2 * m * (G_ @ w_)
+    C[:, :3, 3:] = -m * (2 * w_ @ G_ - G_ @ w_)
+    C[:, 3:, 3:] = w_ @ bodies.I - tilde(bodies.I @ w)
+    K[:, :3, :3] = m * W
+    K[:, 3:, :3] = m * (G_ @ W)
+    return C, K
 
 
 def _both(A: Floats) -> Floats:
