@@ -31,6 +31,7 @@ SECTIONS = {
     "simulation": "motion in time against Exudyn, MuJoCo and scipy",
     "damped": "slow and stiff motion",
     "drives": "drives and loads against a PD law",
+    "booms": "booms on hydraulic cylinders against real time and explicit steps",
     "control": "paths of flexible robots against simulations",
     "sweeps": "many runs of one robot, in lanes and one by one, against single runs",
     "lumped": "links of many elements, sparse",

@@ -78,6 +78,7 @@ def main() -> None:
         screenshot(Path(folder) / "report.html", PICTURES / REPORT, Path(folder) / "profile")
         sys.stderr.write(output(ROOT / "docs" / "refresh_viewer.py", folder=Path(folder)))
         sys.stderr.write(output(ROOT / "docs" / "refresh_control.py", folder=Path(folder)))
+        sys.stderr.write(output(ROOT / "docs" / "refresh_booms.py", folder=Path(folder)))
         page = EXAMPLES.read_text("utf-8")
         for script in sorted((ROOT / "examples").glob("[0-9]*.py")):
             page = filled(page, script.stem, output(script, PICTURES, folder=Path(folder)))

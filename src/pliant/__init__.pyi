@@ -119,6 +119,7 @@ from pliant.identification.log_comparison import ChannelComparison as ChannelCom
 from pliant.identification.log_comparison import LogComparison as LogComparison
 from pliant.identification.rings import Ring as Ring
 from pliant.identification.rings import find_ring as find_ring
+from pliant.loads.commands import LengthControl as LengthControl
 from pliant.loads.disturbance import Disturbance as Disturbance
 from pliant.loads.stops import Stops as Stops
 from pliant.model.description.beams import Beam as Beam

@@ -19,7 +19,7 @@ from pliant.export import casadi_function, generate_c, generate_matlab, generate
 from pliant.export.functions import functions_of
 from pliant.export.signatures import DERIVATIVES
 
-NAMES = [each.name for each in pliant.robots()]
+NAMES = [each.name for each in pliant.robots() if not pliant.load(each.name).actuators]
 TOLERANCE = {False: 1e-12, True: 1e-10}
 """Of the largest entry: of trees the same operations, of loops another elimination of the same equations."""
 SLOPES = 1e-10

@@ -302,3 +302,31 @@ def test_wrong_commands_are_said():
         Run(Study(robot=robot, until=1.0, start={"states": {"lift.pC": 1.0}}))
     with pytest.raises(ModelError, match="the robot has no actuators"):
         Run(Study(robot=pliant.load("two-link-flexible"), until=1.0, start={"pressures": "balance"}))
+
+
+# ---------------------------------------------------------------- published
+
+
+def test_a_published_forestry_crane_has_the_same_plateaus():
+    """Pressures at full opening over the angle, up and down; the published run drifts by its valve gain."""
+    run = Run(pliant.load_study("forestry-crane"))
+    run.go()
+    found = run.result()
+    hinge, time = found["lift_hinge"], found.time
+    way = {10.0: (time > 1.5) & (time < 6.4), -10.0: (time > 10.5) & (time < 14.9)}
+    compared = 0
+    for _, opening, theta, rate, p_A, p_B, stroke_rate, *_ in REFERENCE["published_patu655_lift_boom"]["table"]:
+        on = way[opening]
+        order = np.argsort(hinge[on])
+        if not hinge[on].min() < theta < hinge[on].max():
+            continue
+        at = {
+            name: np.interp(theta, hinge[on][order], found[name][on][order])
+            for name in ("lift.pA", "lift.pB", "lift.rate", "lift_hinge.rate")
+        }
+        assert at["lift.pA"] == pytest.approx(p_A, rel=4e-3)
+        assert at["lift.pB"] == pytest.approx(p_B, rel=4e-3)
+        assert at["lift.rate"] == pytest.approx(stroke_rate, rel=5e-3)
+        assert at["lift_hinge.rate"] == pytest.approx(rate, rel=1.5e-2)
+        compared += 1
+    assert compared >= 8

@@ -145,7 +145,9 @@ def platform_stiffness(
     arm.mechanism.frame(frame)
     found = settle(arm, q, loads=loads, followers=followers)
     problem = Statics(arm, found.q, loads=[*wrenches(loads), *wrenches(followers, follows=True)])
-    x = np.concatenate([found.q, found.tau, np.zeros(len(arm.loops.rows))])
+    # cylinders give way as their oil does
+    problem.oil_gives_way = True
+    x = np.concatenate([found.q, found.tau, [*found.pushes.values()], np.zeros(len(arm.loops.rows))])
     sizes = stiffness_scale(problem.stiffness(x))
     K, Z = problem.reduced(x, 1.0, sizes)
     J = arm.jacobian(frame, found.q)

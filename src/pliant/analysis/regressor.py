@@ -379,6 +379,7 @@ def base_parameters(arm: Dynamics, *, states: int = STATES, seed: int = 0) -> Ba
     Numerical rank of the stacked regressor, scaled, by a factorisation with pivots (Gautier): parameters that act first
     in the order of the links lead, and what follows from them is added to them.
     """
+    refuse_lines(arm.robot, "base parameters do not know")
     require_count("states", states)
     parameters = parameters_of(arm)
     p = len(parameters.names)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import Carrier
 from pliant.engine.trace.structure import fill, split_tree
+from pliant.model.description.actuators import refuse_lines
 from pliant.model.paths import value_at, with_value
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def force_sensitivity(arm: Dynamics, parameter: str, q: States, v: States, a: St
     parameter  a place as in ``robot.set``: ``upper.beam.length``, ``hand.payloads[0].mass``,
                ``forearm.joint.spring.stiffness``
     """
+    refuse_lines(arm.robot, "derivatives by parameters do not know")
     from pliant.dynamics import Dynamics
     from pliant.tree.function import make_evaluator
 

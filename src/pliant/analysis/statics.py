@@ -194,7 +194,10 @@ class Statics:
     tau              efforts that are given; None: the drives hold their motor angles as they are at q0
     gravity_grows    whether the factor multiplies gravity
     efforts_grow     whether it multiplies given efforts
+    oil_gives_way    whether tangents count the oil of cylinders as springs; else their lengths are held
     """
+
+    oil_gives_way: bool = False
 
     def __init__(
         self,
@@ -329,7 +332,8 @@ class Statics:
         K = arm.force_derivative("q", q, self.v, self.still) - wrench_stiffness(arm, q, self.at(s))
         if self.lines is not None:
             at = self.lines.at(q)
-            K = K - self.lines.stiffness(q, at, self.lines.rest(at, self.pushes(x)))
+            rest = self.lines.vibrating if self.oil_gives_way else self.lines.rest
+            K = K - self.lines.stiffness(q, at, rest(at, self.pushes(x)))
         if self.gravity_grows and s != 1.0:
             K = K - (1.0 - s) * arm.gravity_derivative(q)
         if self.rows:
@@ -343,6 +347,8 @@ class Statics:
         """What may not move (k, n): held motor angles and loops."""
         J = self.arm.loops.jacobian(q)
         rows = [line.row for line in self._holding(q)]
+        if self.oil_gives_way and self.lines is not None:
+            rows = list(self.lines.rigid_rows(self.lines.at(q)).values())
         return np.vstack([*([self.arm.B.T] if self.held else []), *rows, J])
 
     def settled(self, x: Floats, s: float = 1.0, most: int = STEPS) -> tuple[Floats, float, int]:

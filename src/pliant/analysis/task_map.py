@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pliant.errors import did_you_mean, require_number
 from pliant.formulations.loops.dense_forms import condition_of, independent_rows, rank_of
 from pliant.formulations.loops.dense_loops import DenseLoops
+from pliant.model.description.actuators import refuse_lines
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -50,6 +51,7 @@ class TaskMap:
     def __init__(
         self, arm: Dynamics, frame: str = "tip", axes: Sequence[str] | None = None, length: float | None = None
     ) -> None:
+        refuse_lines(arm.robot, "maps from drives to frames do not know: what they hold would count as free")
         arm.mechanism.frame(frame)
         self.arm, self.frame = arm, frame
         self.joints: NDArray[np.int_] = arm.mechanism.joints.astype(int)

@@ -17,6 +17,7 @@ from pliant.cli.terminal import (
     number,
     plain,
     refuse,
+    said,
     table,
     warn,
 )
@@ -78,7 +79,7 @@ def buckling(
             most=most,
         )
     except (ValueError, KeyError) as error:
-        refuse(str(error.args[0]))
+        refuse(said(error))
     what = "the loads" if growing or following else "gravity"
     emit(f"[bold]{plain(loaded.name)}[/]: {_words(found, what)}", _rows(found))
     warn([*description_limits(loaded), *found.warnings])

@@ -18,6 +18,7 @@ from pliant.cli.terminal import (
     plain,
     rates_of,
     refuse,
+    said,
     table,
     tell,
 )
@@ -64,7 +65,7 @@ def denoc(
         v = arm.v(rates_of(arm, "--rate", rate or []))
         tau = arm.tau(_efforts(effort or []))
     except (ValueError, KeyError) as error:
-        refuse(str(error.args[0]))
+        refuse(said(error))
     parts = arm.denoc(q, v)
     emit(f"[bold]{plain(loaded.name)}[/]: decoupled natural orthogonal complement (Mohan & Saha)", _links(parts))
     if arm.loops.rows:

@@ -21,6 +21,7 @@ from pliant.cli.terminal import (
     plain,
     rates_of,
     refuse,
+    said,
     table,
     warn,
 )
@@ -67,7 +68,7 @@ def equilibrium(
         efforts = np.zeros(len(arm.inputs)) if off else None
         found = state_of_rest(arm, q, tau=efforts, loads=loads, followers=followers, rates=rates)
     except (ValueError, KeyError) as error:
-        refuse(str(error.args[0]))
+        refuse(said(error))
     how = "motors off" if off else "drives hold the joints"
     how += "".join(f", {name} turns at {number(value)} rad/s" for name, value in rates.items())
     straight = np.where(np.isin(arm.names, loaded.joint_coordinates), found.q, 0.0)

@@ -23,6 +23,7 @@ from pliant.cli.terminal import (
     plain,
     rates_of,
     refuse,
+    said,
     table,
     warn,
 )
@@ -215,7 +216,7 @@ def modes(
         state = arm.assemble(q) if straight else settle(arm, q, rates=rates, loads=loads, followers=followers).q
         found = vibration_modes(arm, state, rates, locked=not free, loads=loads, followers=followers)
     except (ValueError, KeyError) as error:
-        refuse(str(error.args[0]))
+        refuse(said(error))
     if not len(found):
         refuse(f"{loaded.name}: nothing can move while the drives hold the joints; use --free")
     how = ["all joints free" if free else "drives hold the joints"]

@@ -9,7 +9,7 @@ import typer
 from pliant.cli.frf import AtOption
 from pliant.cli.modes_command import configuration_of
 from pliant.cli.stiffness import FrameOption
-from pliant.cli.terminal import RobotArgument, emit, number, plain, refuse, table
+from pliant.cli.terminal import RobotArgument, emit, number, plain, refuse, said, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,7 +54,7 @@ def singularity(
         found = find(arm, q, frame=frame, axes=chosen, length=length)
         listed = [] if along is None else singularities_along(arm, along, q, frame=frame, axes=chosen, length=length)
     except (ValueError, KeyError) as error:
-        refuse(str(error.args[0]))
+        refuse(said(error))
     emit(
         f"[bold]{plain(arm.robot.name)}[/]: {plain(frame)}, {', '.join(found.axes)}; characteristic length "
         f"{number(found.length)} m",

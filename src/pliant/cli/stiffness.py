@@ -20,6 +20,7 @@ from pliant.cli.terminal import (
     number,
     plain,
     refuse,
+    said,
     table,
 )
 
@@ -57,7 +58,7 @@ def stiffness(
             followers=loads_of("--follower", follower or []),
         )
     except (ValueError, KeyError) as error:
-        refuse(str(error.args[0]))
+        refuse(said(error))
     head = f"[bold]{plain(arm.robot.name)}[/]: stiffness of {plain(frame)} in base axes, drives held"
     emit(head, _rows(found), _softest(found))
     if csv is not None:

@@ -98,6 +98,11 @@ def refuse(message: str) -> NoReturn:
     raise typer.Exit(WRONG_INPUT)
 
 
+def said(error: Exception) -> str:
+    """What an error says: of a KeyError without the quotes that Python puts around it."""
+    return str(error.args[0]) if isinstance(error, KeyError) else str(error)
+
+
 def warn(texts: Iterable[str]) -> None:
     """Say what needs care, beside the output."""
     for text in texts:

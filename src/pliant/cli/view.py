@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.report_command import PAGES, check_number, page_path, write_page
-from pliant.cli.terminal import ForceOption, check_film, check_folder, refuse, robot_names
+from pliant.cli.terminal import ForceOption, check_film, check_folder, refuse, robot_names, said
 
 if TYPE_CHECKING:
     from pliant.viewer.server import Viewer
@@ -153,7 +153,7 @@ def _write(runs: list[Path], path: Path, asked: Mapping[str, Any]) -> None:
         else:
             result.to_csv(path, **options)
     except KeyError as error:
-        refuse(str(error.args[0]))
+        refuse(said(error))
     except ValueError as error:
         refuse(str(error))
 

@@ -20,6 +20,7 @@ from pliant.cli.terminal import (
     number,
     plain,
     refuse,
+    said,
     table,
 )
 
@@ -71,7 +72,7 @@ def workspace(
             length=length,
         )
     except (ValueError, KeyError) as error:
-        refuse(str(error.args[0]))
+        refuse(said(error))
     emit(_head(found), _rows(found))
     if csv is not None:
         _write(csv, found)

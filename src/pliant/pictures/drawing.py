@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 LOOP = "#be185d"
 LOOKS = "#94a3b8"
 # amplitude of the pale swing of a flexible link, as a part of its length
+TUBE = 0.6
+"""Part of the line of an actuator that its tube is."""
 SWING = 0.08
 # part of a beam that the symbols of its joint and its hub may hide, and the least part of their usual size
 HIDDEN, LEAST = 0.4, 0.35
@@ -57,7 +59,8 @@ def robot_figure(robot: Robot, path: str | Path | None = None) -> Figure:
     """A picture of a robot in its reference pose; written to a file if a path is given."""
     placed = place_links(robot)
     looks = np.concatenate([np.zeros((0, 3, 3)), *(item.own(link_triangles(item.link)) for item in placed.values())])
-    lines = [line for item in placed.values() for line in _lines(robot, placed, item)]
+    actuators = _actuator_lines(robot, placed)
+    lines = [*(line for item in placed.values() for line in _lines(robot, placed, item)), *actuators.values()]
     points = np.concatenate([np.zeros((1, 3)), *lines])
     if len(looks):
         points = np.concatenate([points, looks.min(axis=(0, 1))[None], looks.max(axis=(0, 1))[None]])
@@ -72,6 +75,7 @@ def robot_figure(robot: Robot, path: str | Path | None = None) -> Figure:
     for item in placed.values():
         _draw_joint(canvas, robot, item)
         _draw_frames(canvas, robot, item)
+    _draw_actuators(canvas, robot, actuators)
     _draw_loops(canvas, robot, placed)
     _draw_gears(canvas, robot, placed)
     canvas.place_labels()
@@ -80,6 +84,27 @@ def robot_figure(robot: Robot, path: str | Path | None = None) -> Figure:
     if path is not None:
         save(canvas.figure, Path(path))
     return canvas.figure
+
+
+def _actuator_lines(robot: Robot, placed: dict[str, PlacedLink]) -> dict[str, Array]:
+    """Both ends of every actuator along a line, by name."""
+    return {
+        each.name: np.array(
+            [placed[p.partition(".")[0]].frame(p.partition(".")[2]).p if isinstance(p, str) else p for p in each.places]
+        )
+        for each in robot.actuators
+    }
+
+
+def _draw_actuators(canvas: Canvas, robot: Robot, lines: dict[str, Array]) -> None:
+    """A tube from the first end, and a rod that comes out of it, with pins at both ends."""
+    for name, line in lines.items():
+        middle = line[0] + TUBE * (line[1] - line[0])
+        canvas.stroke(line, colour=RIGID_EDGE, fill=PAPER, width=3.0, order=2.7)
+        canvas.stroke(np.array([line[0], middle]), colour=RIGID_EDGE, fill=RIGID, width=7.0, order=2.8)
+        for end in line:
+            canvas.mark(end, "o", points=4.0, face=PAPER, order=2.9)
+        canvas.label(middle, name, color=RIGID_EDGE)
 
 
 def facts(robot: Robot) -> str:
@@ -92,6 +117,8 @@ def facts(robot: Robot) -> str:
     ]
     if robot.loops:
         parts.append(counted(len(robot.loops), "closed loop"))
+    if robot.actuators:
+        parts.append(counted(len(robot.actuators), "actuator"))
     return "  ·  ".join(parts)
 
 

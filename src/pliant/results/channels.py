@@ -18,7 +18,7 @@ from pliant.drives.readings import SensorReadings
 from pliant.drives.sensor_filters import SensorFilters
 from pliant.dynamics import Dynamics
 from pliant.joints.kind import EFFORTS
-from pliant.model.actuators.line import LineMotion
+from pliant.model.actuators.line import LineMotion, SupplyAt
 from pliant.model.description.joints import tooth_force
 from pliant.model.description.sensors import Encoder, Sensor
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
@@ -167,7 +167,9 @@ class Quantities:
         """Push of an actuator, N (N,), from its length and its states."""
         own = self.robot.actuator(name).pushes
         z = [self.law_state(f"{name}.{state.name}") for state in own.states()]
-        found = own.act(LineMotion(self.line_length(name), self.line_rate(name)), z, 0.0, own.numbers())
+        # neither a command nor a supply pushes before states have followed
+        line, supply = LineMotion(self.line_length(name), self.line_rate(name)), SupplyAt(0.0, 0.0)
+        found = own.act(line, z, 0.0, own.numbers(), supply)
         return np.broadcast_to(np.asarray(found.push, dtype=float), len(self.samples))
 
     def law_state(self, name: str) -> Floats:

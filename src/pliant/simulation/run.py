@@ -24,6 +24,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError
 from pliant.formulations.loops.loops import LoopError
+from pliant.loads.commands import LengthControl
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.lines import robot_forces
 from pliant.loads.load import LoadElement
@@ -489,6 +490,7 @@ def simulate(
     start: Start | Mapping[str, float] | tuple[States, States] | None = None,
     disturbances: Sequence[Disturbance] = (),
     loads: Sequence[LoadElement] = (),
+    commands: Mapping[str, float | str | LengthControl] | None = None,
     events: Sequence[Event] = (),
     limits: Literal["ignore", "warn", "stop"] = "warn",
     stops: Stops | None = None,
@@ -513,6 +515,7 @@ def simulate(
     start         Start(...), joint positions by name, or q and v; default: the robot's pose, at rest, links straight
     disturbances  forces from elsewhere
     loads         further forces that no motor makes, of registered kinds
+    commands      of actuators along lines, by name: signals of time, or controllers of their lengths
     events        thresholds that stop the run or are recorded
     limits        joints that pass their limits: "ignore", "warn" or "stop"
     stops         elastic stops at the position limits
@@ -548,6 +551,7 @@ def simulate(
         until=until,
         disturbances=tuple(disturbances),
         loads=tuple(loads),
+        commands=dict(commands or {}),
         events=tuple(events),
         limits=limits,
         integrator=options,

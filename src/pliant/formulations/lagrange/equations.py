@@ -24,6 +24,7 @@ from pliant.formulations.lagrange.algebra.system_matrices import SymbolicSystem
 from pliant.formulations.lagrange.typesetting.expression import Name, Sum, evaluate, names_in, to_sympy, with_values
 from pliant.formulations.lagrange.typesetting.writing import EquationWriter
 from pliant.formulations.robot_damping import damped
+from pliant.model.description.actuators import refuse_lines
 from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def equations(
         raise ValueError(f"bending is {bending!r}; it must be 'as-described' or 'linear'")
     bent = tuple(link.name for link in loaded.links if stiffens_by_load(link)) if bending == "linear" else ()
     loaded = _bending_little(loaded) if bent else loaded
+    refuse_lines(loaded, "closed-form equations do not know")
     mechanism = damped(loaded)
     names, system, chain = derive(
         mechanism,
