@@ -171,6 +171,11 @@ def python() -> str:
     ]
     for room, entries in rooms.items():
         lines += [f"## {room}", "", *entries]
+    from pliant import screws
+
+    own = [(name, getattr(screws, name)) for name in screws.__all__]
+    lines += ["## screws", "", "With `from pliant import screws` ([how they are used](../theory/screws.md)).", ""]
+    lines += [_entry(name, thing) for name, thing in own if callable(thing)]
     return "\n".join(lines)
 
 

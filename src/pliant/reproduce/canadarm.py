@@ -306,3 +306,36 @@ def claims() -> Iterator[Claim]:
         "natural frequencies are exactly reproduced, Mohan & Saha, section 1",
         wrong="clamped-free modes of single links are not those of a chain: it is 60 % too high",
     )
+    study = load_study("canadarm", changes={"until": 5.0, "outputs": {"step": 1e-3}}).with_changes(robot=planar)
+    flexible = run_study(study)
+    bend = flexible["upper.deflection"][:, 1]
+    yield Claim(
+        "published.canadarm.deflection",
+        "largest deflection of the tip of link 1 in the forced run",
+        float(bend.min()),
+        -0.152824,
+        2e-6,
+        "brute-force integration of Mohan & Saha's Canadarm",
+        "m",
+        absolute=True,
+    )
+    yield Claim(
+        "published.mohan-saha.power-difference",
+        "largest power difference of the converged forced run, which is no error",
+        float(np.abs(power_difference(flexible)).max()),
+        25.0,
+        0.5,
+        "the same integration, two digits",
+        "W",
+        absolute=True,
+    )
+    both = compare(study.with_changes(until=2.0), "rk4, 2 ms")
+    yield Claim(
+        "published.mohan-saha.dense",
+        "difference of a joint angle between the recursive and the dense solution, equal steps",
+        both.angle,
+        0.0,
+        1e-12,
+        "both solve the same equations; Mohan & Saha, section 7.2, say that the dense one fails",
+        "rad",
+    )

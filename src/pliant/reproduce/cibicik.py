@@ -24,7 +24,7 @@ from pliant.reproduce.cibicik_figures import CurvePanel, draw_figures, draw_page
 from pliant.reproduce.claim import Claim
 from pliant.results.result import Result
 from pliant.simulation.integrators.integrator import IntegrationError
-from pliant.simulation.run import Run
+from pliant.simulation.run import Run, run_study
 from pliant.simulation.study import Study, load_study
 from pliant.trajectories.joint_moves import SetPoint, Steps
 
@@ -361,4 +361,25 @@ def claims() -> Iterator[Claim]:
         4173 / 11123,
         1e-9,
         "counted; the paper's runs take 314 s and 3901 s",
+    )
+    folding = run_study(manoeuvre().with_changes(until=0.6))
+    growth = growth_rates(folding)
+    yield Claim(
+        "published.cibicik.growth.printed",
+        "largest growth of small motions about the folding arm by the printed mass matrix",
+        float(growth["dual_screw_literal"].max()),
+        0.0,
+        1.0,
+        "Cibicik & Egeland, (112)",
+        "1/s",
+        wrong="M is not symmetric: small motions grow at some 330 1/s",
+    )
+    yield Claim(
+        "published.cibicik.growth.symmetric",
+        "the same with all blocks of M to first order",
+        float(growth["dual_screw"].max()),
+        0.0,
+        1e-2,
+        "a symmetric positive M with a positive stiffness has no growth",
+        "1/s",
     )

@@ -214,10 +214,12 @@ def dual(real: Scalar, part: Scalar) -> Any:
 
 
 def real_part(x: Any) -> Any:
+    """The part of order zero of a dual number; a plain number itself."""
     return x.real if type(x) is Dual else x
 
 
 def dual_part(x: Any) -> Any:
+    """The part of order one of a dual number; zero of a plain number."""
     return x.dual if type(x) is Dual else 0.0
 
 
