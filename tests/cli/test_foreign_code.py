@@ -46,6 +46,7 @@ ARGUMENTS = {
     "derive": ("own.yaml",),
     "export": ("own.yaml", "--to", "c", "-o", "x.c"),
     "shapes": ("own.yaml",),
+    "export-link": ("own.yaml", "link", "--format", "sid"),
     "body": ("own.yaml", "--root", "x=0", "--tip", "x=max"),
     "bench": ("own.yaml",),
     "reproduce": ("own.yaml",),

@@ -39,6 +39,7 @@ WRITES = {
     "show": (("show", ROBOT, "--plot", "x.png"), "x.png"),
     "shapes": (("shapes", ROBOT, "--plot", "x.svg"), "x.svg"),
     "body by netgen": (("body", "bar.step", "--root", "x=0", "--tip", "x=max", "-q", "-o", "x.yaml"), "x.yaml"),
+    "export-link": (("export-link", ROBOT, "arm", "-f", "sid", "-o", "x.sid"), "x.sid"),
     "modes": (("modes", ROBOT, "--plot", "x.pdf"), "x.pdf"),
     "frf plot": (("frf", ROBOT, "--input", "shoulder", "--output", "shoulder", "--plot", "x.png"), "x.png"),
     "frf csv": (("frf", ROBOT, "--input", "shoulder", "--output", "shoulder", "--csv", "x.csv"), "x.csv"),

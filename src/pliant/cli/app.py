@@ -15,6 +15,7 @@ from pliant.cli import (
     compare,
     derive,
     export,
+    export_link,
     frf,
     inverse,
     move,
@@ -56,6 +57,7 @@ app.command(name="shapes")(shapes.shapes)
 app.command(name="body")(body.body)
 app.command(name="schema")(show.schema)
 app.command(name="export")(export.export)
+app.command(name="export-link")(export_link.export_link)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="sweep")(sweep.sweep)
 app.command(name="elastic")(elastic.elastic)

@@ -1,7 +1,8 @@
 """Links from files of their own: `body: link.yaml` in a robot file names a link that `pliant body` wrote.
 
 What the file holds becomes the link's `modal` data before the robot is checked. `body: {file: link.yaml, bending:
-linear, damping: {ratio: 0.01}}` says more of it.
+linear, damping: {ratio: 0.01}}` says more of it. Files .sid (standard input data) and .mat (P, K, M of Simscape) are
+reduced bodies of other programs.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ import os
 from typing import Any
 
 from pliant.errors import ModelError, Problem, show
-from pliant.files import no_file
+from pliant.files import content_of, no_file
 from pliant.model.description.discretisation import Damping
 from pliant.model.description.modal import ModalData, damping_matrix
 from pliant.model.readers.attach import line_of
+from pliant.model.readers.interface_form import from_interface_form
+from pliant.model.readers.sid_text import read_sid
 from pliant.model.readers.yaml_data import Content
 
 KEY = "body"
+LARGEST = 2**28
 LINK = Content("link", ("mass", "M_ee", "K_ee", "frames"))
 
 
@@ -69,10 +73,36 @@ def _expanded(link: Any, place: object, folder: str) -> Any:
     return out
 
 
+def _simscape(path: str) -> ModalData:
+    """P, K, M and maybe D of a .mat file."""
+    from scipy.io import loadmat
+
+    name = os.path.basename(path)
+    try:
+        data = loadmat(path)
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:
+        raise ModelError(Problem(name, f"cannot be read as a .mat file: {error}")) from None
+    missing = [key for key in "PKM" if key not in data]
+    if missing:
+        raise ModelError(Problem(name, f"has no {missing[0]}; a reduced body has P, K and M"))
+    return from_interface_form(data["P"], data["K"], data["M"], data.get("D"), name=name)
+
+
+def _sid(path: str) -> ModalData:
+    return read_sid(content_of(path, LARGEST).decode("utf-8", "replace"), os.path.basename(path))
+
+
+FOREIGN = {".mat": _simscape, ".sid": _sid, ".sid_fem": _sid}
+"""Files of other programs, by their endings."""
+
+
 def read_body(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The modal data of a link file, checked, as plain data; raises ModelError with its file and line."""
     from pliant.model.readers.library import read_document
 
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending in FOREIGN:
+        return FOREIGN[ending](os.fspath(path)).model_dump(mode="json", exclude_unset=True)
     document = read_document(path, LINK)
     folder = os.path.dirname(os.path.abspath(path))
     checked = document.build(ModalData, context={"folder": folder})
