@@ -22,8 +22,9 @@ UNTIL = {7: 3.0, 10: 4.0}
 """s that the paper shows of some figures; all of the run in the others."""
 ZOOMS = {7: (0.53, 0.56), 8: (3.03, 3.06), 9: (3.08, 3.11), 10: (0.505, 0.525)}
 """s of the parts that are shown larger, so that both models can be told apart."""
-CORNERS = {10: (0.3, 0.6, 0.36, 0.32)}
-"""Where in a panel they are shown, where it is not the lower right."""
+LOWER_RIGHT = (0.58, 0.1, 0.4, 0.34)
+CORNERS = {7: (0.5, 0.3, 0.46, 0.26), 10: (0.3, 0.6, 0.36, 0.32)}
+"""Where in a panel they are shown, where it is not the lower right: left, bottom, width, height."""
 POSES = {0.0: (PALE, "--", "start"), 3.0: (GREY, "-", "before the slew"), 6.0: (INK, "-", "end")}
 """Times of figure 5 -> colour, line, words."""
 
@@ -36,7 +37,7 @@ class CurvePanel(NamedTuple):
     solid: Mapping[str, Floats]
     dashed: Mapping[str, Floats] | None = None
     zoom: tuple[float, float] | None = None
-    corner: tuple[float, float, float, float] = (0.58, 0.1, 0.4, 0.34)
+    corner: tuple[float, float, float, float] = LOWER_RIGHT
 
 
 def draw_page(path: Path, panels: list[CurvePanel]) -> None:
@@ -108,11 +109,11 @@ def draw_figures(
     """Figures 5 to 10 into a folder; ``torques`` are their times and those of both models by joint."""
 
     def pair(number: int, names: list[str], title: str, factor: float) -> list[CurvePanel]:
-        shown = exact.time <= UNTIL.get(number, np.inf)
+        shown, corner = exact.time <= UNTIL.get(number, np.inf), CORNERS.get(number, LOWER_RIGHT)
         panels = []
         for end, words in (("", title), (".rate", f"{title}/s")):
             solid, dashed = ({name: factor * run[f"{name}{end}"][shown] for name in names} for run in (linear, exact))
-            panels.append(CurvePanel(words, exact.time[shown], solid, dashed, ZOOMS.get(number)))
+            panels.append(CurvePanel(words, exact.time[shown], solid, dashed, ZOOMS.get(number), corner))
         return panels
 
     draw_poses(exact, out / "cibicik-figure-5.png")
