@@ -32,7 +32,7 @@ from pliant import (
     zeros,
 )
 from pliant.control.regulator import kalman, lqr, process_matrix, sensor_noise, weight_matrices
-from pliant.model.description.sensors import Encoder, Sensor, StrainGauge
+from pliant.model.description.sensors import Accelerometer, Encoder, Gyro, Sensor, StrainGauge
 from pliant.simulation.run import Run
 from pliant.simulation.shaping import residual_swing
 
@@ -388,15 +388,21 @@ class ExtendedFilters(Capability):
         return 5e-4 if feature.name == "finite-element link" else 1e-3
 
     def robot(self, feature):
-        """The robot with encoders at its drives and a gauge on the last link that is a beam."""
+        """The robot with encoders at its drives, a gauge on its last beam, a gyro and an accelerometer."""
         plain = arm_of(feature.name).robot
         beam = next(link.name for link in reversed(plain.links) if link.beam is not None)
-        gauge = Sensor(name="gauge", strain=StrainGauge(link=beam, x=0.05, y=0.002), noise=1e-6)
         encoders = (
             Sensor(name=f"at_{joint}", encoder=Encoder(joint=joint), noise=NOISE)
             for joint in arm_of(feature.name).inputs
         )
-        return plain.with_changes(sensors=(*encoders, gauge))
+        others = [Sensor(name="gauge", strain=StrainGauge(link=beam, x=0.05, y=0.002), noise=1e-6)]
+        # slopes of many coordinates take long to compile
+        if feature.name != "finite-element link":
+            others.append(Sensor(name="turn", gyro=Gyro(frame="tip", axis="z"), noise=1e-2))
+        # an accelerometer feels loads, which is refused
+        if feature.name not in ("finite-element link", "loads"):
+            others.append(Sensor(name="push", accelerometer=Accelerometer(frame="tip", axis="y"), noise=0.05))
+        return plain.with_changes(sensors=(*encoders, *others))
 
     def study(self, feature, **changes):
         drive = LQR(
@@ -437,13 +443,25 @@ class ExtendedFilters(Capability):
         def slopes(function, at):
             return np.array([(function(at + e) - function(at - e)) / (2 * STEP) for e in STEP * np.eye(len(at))]).T
 
-        seen = model.with_outputs(*(sensor.name for sensor in arm.robot.sensors))
-        C, V = seen.C, np.diag([sensor_noise(arm, name) ** 2 for name in seen.outputs])
+        gauge = model.with_outputs("gauge").C[0]
+        V = np.diag([sensor_noise(arm, sensor.name) ** 2 for sensor in arm.robot.sensors])
+
+        def read(x, u):
+            q, v, R = x[:n], x[n:], arm.pose("tip", x[:n]).rotation
+            out = [*(q[arm.names.index(name)] for name in arm.inputs), gauge @ x]
+            if len(V) > len(out):
+                out.append((R.T @ arm.velocity("tip", q, v).angular)[2])
+            if len(V) > len(out):
+                moved = arm.acceleration("tip", q, v, arm.forward(q, v, u)).linear
+                out.append((R.T @ (moved - np.array(arm.robot.gravity)))[1])
+            return np.array(out)
+
         x, P = np.concatenate([model.q, np.zeros(n)]), np.diag(np.repeat([1e-4, 1e-2], n))
         out = []
         for k in range(len(y)):
+            # before the first command the motors are off
+            u = tau[k - 1] if k else np.zeros(len(arm.inputs))
             if k:
-                u = tau[k - 1]
                 F, G = slopes(lambda z, u=u: rates(z, u), x), slopes(lambda w, x=x: rates(x, w), u)
                 block = np.zeros((2 * n + 1, 2 * n + 1))
                 block[: 2 * n, : 2 * n], block[: 2 * n, 2 * n] = h * F, h * rates(x, u)
@@ -452,8 +470,9 @@ class ExtendedFilters(Capability):
                 x = x + E[: 2 * n, 2 * n]
                 E = E[: 2 * n, : 2 * n]
                 P = E @ (P + h / 2 * Q) @ E.T + h / 2 * Q
+            C = slopes(lambda z, u=u: read(z, u), x)
             gain = np.linalg.solve(C @ P @ C.T + V, C @ P).T
-            x, P = x + gain @ (y[k] - C @ x), P - gain @ C @ P
+            x, P = x + gain @ (y[k] - read(x, u)), P - gain @ C @ P
             out.append(x)
         return np.array(out)
 

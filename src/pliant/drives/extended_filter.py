@@ -134,16 +134,16 @@ class ExtendedFilterLaw(DiscreteLaw):
         self.path, self.at_rest = follower.reference.path, at_rest
         self.arm = follower.arm
         for sensor in sensors:
-            if not isinstance(sensor.measures, Encoder | StrainGauge):
-                raise ModelError(
-                    f"sensor '{sensor.name}': an extended filter reads encoders and strain gauges; leave it out of "
-                    "sensors, or write estimator: kalman"
-                )
             if sensor.delay:
                 raise ModelError(
                     f"sensor '{sensor.name}' is late, which an extended filter does not know; estimator: kalman does"
                 )
         self.readings = SensorReadings(truth, sensors)
+        self.feels = self.readings.feels
+        # what is expected of sensors whose readings are not linear in the coordinates
+        self.curved = [k for k, each in enumerate(sensors) if not isinstance(each.measures, Encoder | StrainGauge)]
+        self.expected = SensorReadings(self.arm, [sensors[k] for k in self.curved], steps=False)
+        self._require_known(parameters)
         self.slots = ParameterSlots(self.arm, parameters)
         self.terms = {what: self._terms(period, enough) for what, enough in ENOUGH.items()}
         self.process, self.uncertainty = dict(process), dict(uncertainty)
@@ -153,6 +153,18 @@ class ExtendedFilterLaw(DiscreteLaw):
         self.channels = 2 * self.n + self.inputs + shares + len(sensors) + 1
         self.rows = [sensor.gain * self._row(sensor) for sensor in sensors]
         self.densities = self._densities()
+
+    def _require_known(self, parameters: Sequence[EstimatedParameter]) -> None:
+        """Refuse parameters that move the places of sensors: what these see is taken as known but for the motion."""
+        if not self.curved:
+            return
+        for each in parameters:
+            other = SensorReadings(self.arm.set(each.place, 1.25 * each.start), self.expected.sensors, steps=False)
+            if other.motion_numbers != self.expected.motion_numbers:
+                raise ModelError(
+                    f"parameter '{each.place}' moves what '{self.expected.sensors[0].name}' sees, which an extended "
+                    "filter takes as known; leave that sensor out of sensors"
+                )
 
     def _terms(self, period: float, enough: float) -> int:
         """Terms of the exponential of a period's motion."""
@@ -168,11 +180,11 @@ class ExtendedFilterLaw(DiscreteLaw):
         return count
 
     def _row(self, sensor: Sensor) -> Floats:
+        """What of a reading is linear in the coordinates (n,); zero for those that are not."""
         own = sensor.measures
         if isinstance(own, StrainGauge):
             return gauge_row(self.arm, own)
-        assert isinstance(own, Encoder)
-        return encoder_row(self.arm, own)
+        return encoder_row(self.arm, own) if isinstance(own, Encoder) else np.zeros(self.arm.size)
 
     def _densities(self) -> list[float]:
         """Process noise, variances per second: of unknown efforts, then of coordinates, rates and parameters."""
@@ -237,12 +249,13 @@ class ExtendedFilterLaw(DiscreteLaw):
             slots,
             rows,
             tuple(self.slots.starts),
+            (tuple(self.curved), self.expected.structure),
         )
         return "extended filter", self.follower.structure, self.follower.waiting, self.readings.structure, own
 
     @cached_property
     def _gains(self) -> list[Vector]:
-        """Limits, readings, true and believed noise, rows, biases, densities, constants, slopes, gains."""
+        """Limits, readings, true and believed noise, rows, biases, densities, constants, slopes, gains, forecast."""
         believed = [sensor_noise(self.arm, sensor.name) ** 2 for sensor in self.sensors]
         return [
             list(self.follower.numbers),
@@ -255,6 +268,7 @@ class ExtendedFilterLaw(DiscreteLaw):
             self.slots.numbers.tolist(),
             stacked([self.slots.slopes]),
             stacked([each.K for each in self.follower.schedule.regulators]),
+            list(self.expected.numbers),
         ]
 
     @property
@@ -295,8 +309,10 @@ class ExtendedFilterLaw(DiscreteLaw):
 
     def computed(self, q: Vector, v: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
         parts = split(gains, [len(part) for part in self._gains])
-        # encoders and gauges do not feel efforts
-        fresh = self.readings.read(q, v, [0.0] * self.inputs, parts[1])
+        # the command that acts while readings are taken is the oldest that is kept
+        place = self.order + self.order * (self.order + 1) // 2
+        commands = discrete[place : place + self.inputs * max(self.follower.waiting, 1)]
+        fresh = self.readings.read(q, v, commands[-self.inputs :], parts[1])
         draws = [signals[k] for k in self.noise_channels]
         y = [value + size * draw for value, size, draw in zip(fresh, parts[2], draws, strict=True)]
         return self.from_readings(y, discrete, signals, gains, period)
@@ -305,7 +321,7 @@ class ExtendedFilterLaw(DiscreteLaw):
         """The text of a tick for readings as they come from the sensors."""
         f, n, m, p, N = self.follower, self.n, self.inputs, len(self.sensors), self.order
         parts = split(gains, [len(part) for part in self._gains])
-        limits, _, _, believed, rows, biases, densities, constants, slopes, K = parts
+        limits, _, _, believed, rows, biases, densities, constants, slopes, K, expectations = parts
         ring = m * max(f.waiting, 1)
         x, packed, commands, gone = split(discrete, (N, N * (N + 1) // 2, ring, m * f.waiting))
         shares = f.poses if f.poses > 1 else 0
@@ -313,10 +329,17 @@ class ExtendedFilterLaw(DiscreteLaw):
         P = [[packed[_place(min(i, k), max(i, k), N)] for k in range(N)] for i in range(N)]
         h = period[0] * later[0]
         x, P = self._predicted(x, P, commands[-m:], densities, constants, slopes, h)
+        first, (seen, by_x) = x, self._expected(x, commands[-m:], constants, slopes, expectations)
         for k in range(p):
-            row = rows[k * n : (k + 1) * n]
-            seen = [i for i in range(n) if self.rows[k][i]]
-            x, P = _corrected(x, P, y[k] - biases[k], {i: row[i] for i in seen}, believed[k])
+            if k in self.curved:
+                j = self.curved.index(k)
+                slope = {i: column[j] for i, column in enumerate(by_x) if not _nothing(column[j])}
+                # linear about the prediction
+                at = sum((c * first[i] for i, c in slope.items()), 0.0)
+                x, P = _corrected(x, P, y[k] - seen[j] + at, slope, believed[k])
+                continue
+            row = {i: rows[k * n + i] for i in range(n) if self.rows[k][i]}
+            x, P = _corrected(x, P, y[k] - biases[k], row, believed[k])
         deviation = minus([*(x[i] for i in f.places), *(x[n + i] for i in f.places)],
                           [*(q_r[i] for i in f.places), *(v_r[i] for i in f.places)])  # fmt: skip
         tau = f.limited(minus(ahead, product(f.mixed(K, share), [*deviation, *gone])), limits)
@@ -368,6 +391,24 @@ class ExtendedFilterLaw(DiscreteLaw):
         a, columns = with_slopes(accelerations, [*x, *tau])
         rows = [list(row) for row in zip(*columns, strict=True)]
         return a, [row[: self.order] for row in rows], [row[self.order :] for row in rows]
+
+    def _expected(
+        self, x: Vector, tau: Vector, constants: Vector, slopes: Vector, numbers: Vector
+    ) -> tuple[Vector, list[Vector]]:
+        """Readings of sensors that are not linear in the coordinates, and their slopes by each state of the filter."""
+        if not self.curved:
+            return [], []
+        n, names = self.n, self.slots.model.traced.algorithm.inputs
+
+        def readings(given: Vector) -> Vector:
+            q, v, p = split(given, (n, n, len(self.parameters)))
+            a: Vector = [0.0] * n
+            if self.expected.needs_acceleration:
+                own = self.slots.at(p, constants, slopes)
+                a = self.slots.model(dict(zip(names, (q, v, applied(self.arm.B, tau)), strict=True)), own)
+            return self.expected.read(q, v, tau, numbers, a, traced=True)
+
+        return with_slopes(readings, x)
 
     def _phi(self, hF: list[Vector], b: Vector, h: Scalar) -> Vector:
         """phi_1(h F) b of the motion alone, by its series: b + h F b / 2 + ..."""

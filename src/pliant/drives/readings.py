@@ -110,6 +110,11 @@ class SensorReadings:
             out += self._forward.numbers
         return tuple(out)
 
+    @property
+    def motion_numbers(self) -> tuple[float, ...]:
+        """Constants of the motion of frames that sensors sit on."""
+        return self._motion.numbers if self.frames else ()
+
     def accelerations(self, q: Vector, v: Vector, tau: Vector, numbers: Vector) -> Vector:
         """Accelerations of all coordinates under efforts of the inputs; numbers are those of the forward dynamics."""
         f = applied(self.arm.B, tau)
@@ -118,14 +123,16 @@ class SensorReadings:
         names = self._forward.traced.algorithm.inputs
         return self._forward(dict(zip(names, (q, v, f), strict=True)), numbers)
 
-    def read(self, q: Vector, v: Vector, tau: Vector, numbers: Vector, a: Vector | None = None) -> Vector:
-        """The readings; a are accelerations, where they are known already."""
+    def read(
+        self, q: Vector, v: Vector, tau: Vector, numbers: Vector, a: Vector | None = None, *, traced: bool = False
+    ) -> Vector:
+        """The readings; a are accelerations, where they are known already; ``traced``: by the text, on floats too."""
         linear = sum(self._count(sensor, row) for sensor, row in self._with_rows())
         later = linear + (len(self._motion.numbers) if self.frames else 0)
         if a is None:
             a = self.accelerations(q, v, tau, numbers[later:]) if self.needs_acceleration else [0.0] * len(q)
         motion: Vector = []
-        if self.frames and not are_own(numbers):
+        if self.frames and (traced or not are_own(numbers)):
             names = self._motion.traced.algorithm.inputs
             motion = self._motion(dict(zip(names, (q, v, a), strict=True)), numbers[linear:later])
         out: Vector = []
