@@ -123,9 +123,9 @@ from pliant.identification.rings import find_ring as find_ring
 from pliant.loads.commands import LengthControl as LengthControl
 from pliant.loads.disturbance import Disturbance as Disturbance
 from pliant.loads.stops import Stops as Stops
+from pliant.model.description.beam_constants import Properties as Properties
 from pliant.model.description.beams import Beam as Beam
 from pliant.model.description.beams import Curvature as Curvature
-from pliant.model.description.beams import Properties as Properties
 from pliant.model.description.beams import Segment as Segment
 from pliant.model.description.discretisation import Damping as Damping
 from pliant.model.description.discretisation import Elements as Elements

@@ -89,7 +89,7 @@ class SegmentOutline(OutlinePiece):
 
     @property
     def tapers(self) -> bool:
-        return self.part.taper_to is not None
+        return self.part.varies
 
     def rings(self, fraction: float) -> Rings:
         return segment_rings(self.part, fraction)

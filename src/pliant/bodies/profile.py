@@ -199,7 +199,7 @@ def _piece(part: Segment) -> BeamPiece:
         x = part.length * np.asarray(fraction, dtype=float)
         return _section_data(part, part.at(x), np.zeros_like(x))
 
-    return BeamPiece(part.length, data if part.taper_to is not None else _section_data(part, part.at_start(), 0.0))
+    return BeamPiece(part.length, data if part.varies else _section_data(part, part.at_start(), 0.0))
 
 
 def _section_data(part: Segment, known: Mapping[str, Any], zero: Any) -> SectionData:

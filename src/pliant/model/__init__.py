@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pliant.errors import ModelError, Problem, RepairWarning
-    from pliant.model.description.beams import Beam, LocalProperties, Properties, Segment
+    from pliant.model.description.beam_constants import LocalProperties, Properties
+    from pliant.model.description.beams import Beam, Segment
     from pliant.model.description.discretisation import Damping, Elements, Family, Lumped, Modes, Rayleigh, Reduction
     from pliant.model.description.inertia import Rigid, RigidPart
     from pliant.model.description.joints import Friction, Joint, Limits, Loop, Mimic, Motor, Spring
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 # where each name lives; loaded on first use, because pydantic takes its time
 _HOMES = {
-    "description.beams": ("Beam", "LocalProperties", "Properties", "Segment"),
+    "description.beam_constants": ("LocalProperties", "Properties"),
+    "description.beams": ("Beam", "Segment"),
     "description.discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes", "Rayleigh", "Reduction"),
     "description.inertia": ("Rigid", "RigidPart"),
     "description.joints": ("Friction", "Joint", "Limits", "Loop", "Mimic", "Motor", "Spring"),

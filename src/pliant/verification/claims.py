@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
-from pliant.model.description.beams import Beam, Properties
+from pliant.model.description.beam_constants import Properties
+from pliant.model.description.beams import Beam
 from pliant.model.description.inertia import RigidPart
 from pliant.model.description.joints import Joint
 from pliant.model.description.links import Link

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -14,6 +13,7 @@ from pydantic import BeforeValidator, Field, StrictBool, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.errors import ModelError, show
+from pliant.model.description.beam_constants import CONSTANTS, BeamTable, LocalProperties, Properties
 from pliant.model.description.beam_pieces import Pieces, piece_ends
 from pliant.model.description.discretisation import AUTO, Damping, Elements, Lumped, Modes, user_shape
 from pliant.model.description.materials import MATERIALS, Material, MaterialOrName, find_material
@@ -22,12 +22,8 @@ from pliant.model.once import once_per_element
 from pliant.model.sections.section_shapes import AnySection
 from pliant.model.units import (
     AddedMass,
-    BendingStiffness,
-    Force,
-    MassPerLength,
     PositiveLength,
     Quantity,
-    SectionInertia,
     WholeNumber,
 )
 
@@ -137,63 +133,17 @@ Bending = Literal["linear", "second-order", "exact"]
 RotaryInertia = Annotated[StrictBool | Literal["exact"], BeforeValidator(_check_rotary)]
 
 
-class Properties(Element):
-    """The constants of a uniform beam, instead of section and material; EIy belongs to bending in z."""
-
-    mass_per_length: MassPerLength = Field(description="rho A")
-    EIy: BendingStiffness | None = Field(default=None, description="stiffness of bending in z; needed for bend_z only")
-    EIz: BendingStiffness | None = Field(default=None, description="stiffness of bending in y; needed for bend_y only")
-    EA: Force | None = Field(default=None, description="axial stiffness; needed for axial only")
-    GJ: BendingStiffness | None = Field(default=None, description="torsional stiffness; needed for torsion only")
-    rhoIy: SectionInertia | None = Field(
-        default=None, description="rho Iy; needed for the inertia of the sections only"
-    )
-    rhoIz: SectionInertia | None = Field(
-        default=None, description="rho Iz; needed for the inertia of the sections only"
-    )
-    rhoJ: SectionInertia | None = Field(
-        default=None,
-        description="polar inertia per length; default rhoIy + rhoIz (given alone, each is half of it)",
-    )
-    kGAy: Force | None = Field(default=None, description="shear stiffness in y; needed for timoshenko only")
-    kGAz: Force | None = Field(default=None, description="shear stiffness in z; needed for timoshenko only")
-
-
-@dataclass(frozen=True, slots=True)
-class LocalProperties:
-    """The constants of a beam at some places x; None where they are not known.
-
-    mass_per_length  rho A                     kg/m
-    EIy, EIz         bending in z, bending in y  N m^2
-    EA, GJ           axial, torsion            N, N m^2
-    rhoIy, rhoIz     section inertia           kg m
-    rhoJ             polar section inertia     kg m
-    kGAy, kGAz       shear stiffness in y, z   N
-    """
-
-    mass_per_length: Array
-    EIy: Array | None
-    EIz: Array | None
-    EA: Array | None
-    GJ: Array | None
-    rhoIy: Array | None
-    rhoIz: Array | None
-    rhoJ: Array | None
-    kGAy: Array | None
-    kGAz: Array | None
-
-
-CONSTANTS = tuple(LocalProperties.__dataclass_fields__)
-
-
 class Segment(Element):
-    """A piece of a beam: uniform, or tapered from `section` to `taper_to`."""
+    """A piece of a beam: uniform, or tapered from `section` to `taper_to`, or `properties` to `properties_to`."""
 
     length: PositiveLength = Field(description="length of the segment")
     section: AnySection | None = Field(default=None, description="section, at the start of a taper")
     material: MaterialOrName | None = Field(default=None, description="material; default: that of the beam")
     properties: Properties | None = Field(default=None, description="constants instead of section and material")
     taper_to: AnySection | None = Field(default=None, description="section at the end of a taper, of the same kind")
+    properties_to: Properties | None = Field(
+        default=None, description="constants at its end, where they are not those of its start; linear in between"
+    )
     curvature: Curvature | None = Field(default=None, description="curvature and twist of the unloaded segment")
     added_mass: AddedMass = Field(
         default=0.0, description="hoses, cables and paint: mass per length that bears nothing"
@@ -211,19 +161,26 @@ class Segment(Element):
                 refuse([of_value("taper_to", message=kinds)])
         if self.properties is not None and self.material is not None:
             refuse([at("material", message="properties already contain the material; leave material out")])
+        if self.properties_to is not None:
+            ends = [{key for key in CONSTANTS if getattr(p, key, None)} for p in (self.properties, self.properties_to)]
+            if different := sorted(ends[0] ^ ends[1]):
+                message = f"{different[0]} is known at one end only; both ends of a segment have the same constants"
+                refuse([at("properties_to", message=message)])
         return self
+
+    @property
+    def varies(self) -> bool:
+        """Whether its constants change along it."""
+        return self.taper_to is not None or self.properties_to is not None
 
     def at(self, x: Array) -> dict[str, Array | None]:
         """The constants at places x from the start of the segment."""
         if self.properties is not None:
-            p = self.properties
-            values = {key: getattr(p, key) for key in CONSTANTS}
-            values["mass_per_length"] += self.added_mass
-            if p.rhoJ is None and p.rhoIy is not None and p.rhoIz is not None:
-                values["rhoJ"] = p.rhoIy + p.rhoIz
-            elif p.rhoJ is not None and p.rhoIy is None and p.rhoIz is None:
-                values["rhoIy"] = values["rhoIz"] = p.rhoJ / 2
-            return {key: None if value is None else np.full(np.shape(x), value) for key, value in values.items()}
+            start, end = (
+                p.constants(self.added_mass) for p in (self.properties, self.properties_to or self.properties)
+            )
+            part = np.clip(np.asarray(x, dtype=float) / self.length, 0.0, 1.0)
+            return {key: None if a is None else a + part * (end[key] - a) for key, a in start.items()}
         if self.section is None or self.material is None:
             raise ModelError("a segment needs a section and a material")
         material = self.material if isinstance(self.material, Material) else find_material(str(self.material))
@@ -270,6 +227,7 @@ class Beam(Element):
         default=0.0, description="hoses, cables and paint all along: mass per length on the axis that bears nothing"
     )
     segments: tuple[Segment, ...] = Field(default=(), description="pieces of a stepped or tapered beam, from the root")
+    table: BeamTable | None = Field(default=None, description="constants by a table along x, linear between its rows")
     modes: Modes | None = Field(
         default=None, description="assumed modes; default: of all families that matter, as many as matter"
     )
@@ -314,10 +272,19 @@ class Beam(Element):
     @once_per_element
     def _check(self) -> None:
         """A beam that is part of another robot as well was checked with that one."""
-        sources = [key for key in ("section", "properties", "segments") if getattr(self, key)]
+        given = "segments" in self.model_fields_set
+        sources = [key for key in ("section", "properties", "table") if getattr(self, key)]
+        sources += ["segments"] if self.segments and given else []
         if len(sources) != 1:
             found = f"; {' and '.join(sources)} are given" if sources else ""
-            raise rule("give one of section (with material), properties or segments{found}", found=found)
+            raise rule("give one of section (with material), properties, segments or table{found}", found=found)
+        if self.table is not None:
+            if self.material is not None:
+                refuse([at("material", message="a table already contains the material; leave material out")])
+            self.__dict__["segments"] = tuple(
+                Segment(length=length, properties=Properties(**start), properties_to=Properties(**end))
+                for length, start, end in self.table.pieces()
+            )
         methods = [key for key in ("modes", "elements", "lumped") if getattr(self, key) is not None]
         methods += ["rigid"] if self.rigid else []
         if len(methods) > 1:
@@ -496,7 +463,7 @@ class Beam(Element):
     def is_uniform(self) -> bool:
         """Whether the beam is one piece without taper."""
         parts = self.parts()
-        return len(parts) == 1 and parts[0].taper_to is None
+        return len(parts) == 1 and not parts[0].varies
 
     @property
     def is_curved(self) -> bool:

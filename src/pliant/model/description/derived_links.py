@@ -28,6 +28,7 @@ import numpy as np
 
 from pliant.errors import ModelError
 from pliant.joints.universal import Universal
+from pliant.model.description.beam_constants import Properties
 from pliant.model.description.beams import SAME_LENGTH, Beam, Segment
 from pliant.model.description.inertia import RigidPart
 from pliant.model.description.joints import Anchor, Joint, Loop, Mimic
@@ -97,7 +98,7 @@ def place_along(pieces: list[Link], x: float) -> tuple[Link, float]:
 
 def _piece(beam: Beam, start: float, end: float) -> Beam:
     """The part of a beam between two places, with the same discretisation."""
-    data = {key: value for key, value in beam.given().items() if key not in ("pieces", "length", "segments")}
+    data = {key: value for key, value in beam.given().items() if key not in ("pieces", "length", "segments", "table")}
     if not beam.segments:
         return Beam(**data, length=end - start)
     data.pop("material", None)
@@ -117,7 +118,17 @@ def _cut(part: Segment, a: float, b: float) -> Segment:
     if part.section is not None and part.taper_to is not None:
         update["section"] = between(part.section, part.taper_to, a / part.length)
         update["taper_to"] = between(part.section, part.taper_to, b / part.length)
+    if part.properties is not None and part.properties_to is not None:
+        update["properties"], update["properties_to"] = (
+            _between_constants(part.properties, part.properties_to, x / part.length) for x in (a, b)
+        )
     return part.model_copy(update=update)
+
+
+def _between_constants(start: Properties, end: Properties, s: float) -> Properties:
+    """The constants at a fraction of a segment in which they are linear."""
+    other = end.given()
+    return Properties(**{key: (1 - s) * value + s * other[key] for key, value in start.given().items()})
 
 
 def between(start: Section, end: Section, s: float) -> Section:

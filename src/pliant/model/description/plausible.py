@@ -10,7 +10,8 @@ from math import pi, sqrt
 
 import numpy as np
 
-from pliant.model.description.beams import PROBES, Beam, LocalProperties
+from pliant.model.description.beam_constants import LocalProperties
+from pliant.model.description.beams import PROBES, Beam
 from pliant.model.description.discretisation import user_shape
 from pliant.model.description.links import Link
 from pliant.model.description.materials import Material
