@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.modes import modes
+from pliant.bodies.shape_constants import shape_constants
 from pliant.control.linear_model import linearise
 from pliant.control.zeros import zeros
 from pliant.dynamics import Dynamics
@@ -562,3 +563,35 @@ def claims() -> Iterator[Claim]:
         "Lin & Lewis turn the next link by the chord",
         wrong="the next link turns by the slope at the tip; the chord turns by 72.6 % of it",
     )
+    yield from _shape_claims()
+    yield from _zero_claims()
+
+
+def _shape_claims() -> Iterator[Claim]:
+    """The mode of the appendix: its root and factor, and its integrals."""
+    (shape,) = shape_constants("lin-lewis-rfr")
+    named = (("root", shape.root, 0.912224, 1e-6), ("sigma", shape.sigma, APPENDIX_MODE["sigma"], 1e-4))
+    for name, ours, printed, within in named:
+        assert ours is not None
+        what = f"{name} of the loaded mode of the second link"
+        yield Claim(f"published.lin-lewis.shape.{name}", what, ours, printed, within, "Lin & Lewis, appendix")
+    for (name, printed), ours in zip(APPENDIX_NUMBERS.items(), appendix_integrals().values(), strict=True):
+        what = f"{name} of the printed mode"
+        yield Claim(f"published.lin-lewis.integral.{name}", what, ours, printed, 1e-13, "Lin & Lewis, appendix")
+
+
+def _zero_claims() -> Iterator[Claim]:
+    """Zeros from the polynomial in symbols against those that were computed with other software."""
+    second = {"clamped-free": (1.0914429, 76.95351), "pinned-pinned": (56.423985, 163.960699)}
+    for shape, expected in second.items():
+        left = equations(one_link(2, shape), bending="linear", integrals="inside").zero_dynamics()
+        for k, value in enumerate(expected):
+            yield Claim(
+                f"published.lin-lewis.symbolic-zero.{shape}.{k + 1}",
+                f"size of a zero of the joint coordinate in symbols, {shape} shapes",
+                float(abs(left.zeros[2 * k])),
+                value,
+                1e-7,
+                "second computation of Lin & Lewis, section 4.2",
+                "1/s",
+            )

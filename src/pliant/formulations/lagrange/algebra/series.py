@@ -309,9 +309,11 @@ def powers(monomial: int) -> Iterator[tuple[int, int]]:
     """The variables of a monomial with their powers."""
     i = 0
     while monomial:
-        power = monomial & MASK
-        if power:
-            yield i, power
+        # most fields of most monomials are empty: on to the lowest bit that is set
+        skipped = ((monomial & -monomial).bit_length() - 1) // BITS
+        monomial >>= BITS * skipped
+        i += skipped
+        yield i, monomial & MASK
         monomial >>= BITS
         i += 1
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
@@ -314,14 +315,27 @@ def to_sympy(node: Factor | Product) -> Any:
 
     match node:
         case Name():
-            return sympy.Symbol(node.text)
+            return _symbol(node.text)
         case Call():
-            return _sympy_function(node.function)(to_sympy(node.argument))
+            return _called(node)
         case Sum():
             return sympy.Add(*(to_sympy(part) for part in node.parts))
     number = node.coefficient
     head = sympy.Rational(number.numerator, number.denominator) if isinstance(number, Fraction) else sympy.Float(number)
     return sympy.Mul(head, *(to_sympy(factor) ** power for factor, power in node.factors))
+
+
+@cache
+def _symbol(name: str) -> Any:
+    import sympy
+
+    return sympy.Symbol(name)
+
+
+@lru_cache(maxsize=4096)
+def _called(node: Call) -> Any:
+    """A cosine stands in many terms."""
+    return _sympy_function(node.function)(to_sympy(node.argument))
 
 
 def _sympy_function(name: str) -> Any:
