@@ -69,6 +69,7 @@ WRITES = {
     "export header": (("export", ROBOT, "--to", "c", "-o", "x.c"), "x.h"),
     "export python": (("export", ROBOT, "--to", "python", "-o", "x.py"), "x.py"),
     "export matlab": (("export", ROBOT, "--to", "matlab", "-o", "x.m"), "x.m"),
+    "export fmu": (("export", ROBOT, "--to", "fmu", "-o", "x.fmu"), "x.fmu"),
     "export casadi": (("export", ROBOT, "--to", "casadi", "-o", "x.casadi"), "x.casadi"),
     "export listing": (("export", ROBOT, "--to", "listing", "-o", "x.m"), "x.m"),
     "reproduce": (("reproduce", "di-gregorio", "--out", "."), None),

@@ -174,6 +174,18 @@ def test_a_run_equals_simulate(arms, name):
         assert np.abs(robot.closure(q)).max() < 1e-12
 
 
+@pytest.mark.parametrize("stepper", TWINS)
+def test_loops_stay_closed(arms, stepper):
+    """Long steps, whose errors would open them."""
+    robot, c = arms["four-bar-rigid"]
+    made = Stepped(c)
+    made.own.tau[:] = [1.0] * len(made.own.tau)
+    q, v = made.run(stepper, *start(robot), 5e-3, 100)
+    assert np.abs(q - start(robot)[0]).max() > 0.5
+    assert np.abs(robot.closure(q)).max() < 1e-12
+    assert np.abs(robot.closure_rate(q, v)).max() < 1e-10 * np.abs(v).max()
+
+
 def test_a_step_that_fails_leaves_the_state(arms):
     robot, c = arms["four-bar-rigid"]
     made = Stepped(c)

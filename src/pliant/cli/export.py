@@ -21,6 +21,7 @@ class Target(StrEnum):
     python = "python"
     matlab = "matlab"
     casadi = "casadi"
+    fmu = "fmu"
     listing = "listing"
 
 
@@ -32,8 +33,8 @@ def export(
         typer.Option(
             "--output",
             "-o",
-            help="The file: NAME.c (and NAME.h beside it), NAME.py, NAME.m, NAME.casadi; a listing: .c, .py or .m. Of "
-            "several casadi functions or listings each has a file of its own, NAME_FUNCTION.",
+            help="The file: NAME.c (and NAME.h beside it), NAME.py, NAME.m, NAME.casadi, NAME.fmu; a listing: .c, .py "
+            "or .m. Of several casadi functions or listings each has a file of its own, NAME_FUNCTION.",
         ),
     ],
     function: Annotated[
@@ -72,7 +73,7 @@ def export(
     ] = False,
     force: ForceOption = False,
 ) -> None:
-    """Write the functions of a robot as C, Python, MATLAB, CasADi or a readable listing; or a controller."""
+    """Write the functions of a robot as C, Python, MATLAB, CasADi, FMU or a readable listing; or a controller."""
     from pliant.dynamics import Dynamics
     from pliant.errors import ModelError
 
@@ -176,6 +177,12 @@ def _write(
         from pliant.export.matlab import generate_matlab
 
         return (generate_matlab(arm, output, wanted, frames=frames),)
+    if to is Target.fmu:
+        from pliant.export.fmu import generate_fmu
+
+        if functions:
+            raise ValueError("--function: an FMU has the functions that FMI asks for")
+        return (generate_fmu(arm, output, frames=frames),)
     if to is Target.casadi:
         from pliant.export.casadi import generate_casadi
 

@@ -2,6 +2,7 @@
 
 from pliant.export.c import generate_c
 from pliant.export.casadi import casadi_function, generate_casadi
+from pliant.export.fmu import generate_fmu
 from pliant.export.functions import parameters
 from pliant.export.listing import generate_listing, listing
 from pliant.export.matlab import generate_matlab
@@ -13,6 +14,7 @@ __all__ = [
     "casadi_function",
     "generate_c",
     "generate_casadi",
+    "generate_fmu",
     "generate_listing",
     "generate_matlab",
     "generate_python",
