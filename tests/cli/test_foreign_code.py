@@ -51,7 +51,7 @@ ARGUMENTS = {
     "bench": ("own.yaml",),
     "reproduce": ("own.yaml",),
 }
-WITHOUT_FILES = {"robots", "schema", "verify"}
+WITHOUT_FILES = {"doctor", "robots", "schema", "verify"}
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ WRITES = {
     "verify page": (("verify", "--only", "bending", "--no-peers", "--out", ".", "-q"), "verification.html"),
 }
 SLOW = {"reproduce", "verify", "verify page"}
-WITHOUT = {"zeros", "robots", "check", "schema", "equilibrium", "bench", "singularity", "methods"}
+WITHOUT = {"doctor", "zeros", "robots", "check", "schema", "equilibrium", "bench", "singularity", "methods"}
 FOREIGN = b"time [s],precious\n0,1\n"
 PATH = """
 name: path

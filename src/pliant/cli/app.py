@@ -14,6 +14,7 @@ from pliant.cli import (
     check,
     compare,
     derive,
+    doctor,
     export,
     export_link,
     frf,
@@ -82,6 +83,7 @@ app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="verify")(verify.verify)
 app.command(name="bench")(bench.bench)
+app.command(name="doctor")(doctor.doctor)
 
 
 def _print_version(wanted: bool) -> None:
