@@ -10,7 +10,7 @@ import typer
 from pliant.cli.terminal import emit, plain, table
 
 
-class Part(NamedTuple):
+class ExtraPackages(NamedTuple):
     """An extra of the package: what it is for, and its packages as (name to install, version here or none)."""
 
     extra: str
@@ -79,7 +79,7 @@ def _base() -> list[str]:
     return [_name(text) for text in requires("pliant") or () if "extra ==" not in text]
 
 
-def _parts() -> list[Part]:
+def _parts() -> list[ExtraPackages]:
     """The extras that users may want, each with its packages."""
     listed = requires("pliant") or ()
     out = []
@@ -88,7 +88,7 @@ def _parts() -> list[Part]:
             continue
         marks = (f'extra == "{extra}"', f"extra == '{extra}'")
         names = [_name(text) for text in listed if text.rstrip().endswith(marks)]
-        out.append(Part(extra, WORDS[extra], tuple((name, _version(name)) for name in names)))
+        out.append(ExtraPackages(extra, WORDS[extra], tuple((name, _version(name)) for name in names)))
     return out
 
 
