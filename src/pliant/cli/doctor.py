@@ -17,11 +17,6 @@ class ExtraPackages(NamedTuple):
     words: str
     packages: tuple[tuple[str, str], ...]
 
-    @property
-    def missing(self) -> bool:
-        """Whether a package of it is not installed."""
-        return not all(number for _, number in self.packages)
-
 
 WORDS = {
     "sympy": "equations to read",
@@ -61,9 +56,9 @@ def doctor() -> None:
         shown = ", ".join(f"{name} {number}" if number else f"{name} missing" for name, number in part.packages)
         rows.add_row(plain(part.extra), part.words, plain(shown))
     emit(facts, "", rows)
-    wanted = [part.extra for part in parts if part.missing]
+    wanted = [name for part in parts for name, number in part.packages if not number]
     if wanted:
-        typer.echo(f"\nwhat is missing: pip install 'pliant[{','.join(wanted)}]'")
+        typer.echo(f"\nwhat is missing: pip install {' '.join(wanted)}")
 
 
 def _version(name: str) -> str:
