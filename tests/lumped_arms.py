@@ -47,6 +47,23 @@ def quintic_move(model, start, by, duration=1.0):
 # ---- the recursive method, linearised about the same motion, on the displacements of the nodes
 
 
+def joint_map(seat, motion):
+    """Coordinates of a joint by displacements along and about axes of its link, with derivatives (m, m) each."""
+    q, v, a = (x[0, list(seat.coordinates)] for x in motion)
+    one, none = np.eye(len(q)), np.zeros((len(q), len(q)))
+    if seat.kind.name == "spherical":
+        # theta_dot = (1 + theta~ / 2 + theta~ theta~ / 12) omega, where theta is zero
+        assert not q.any()
+        return one, tilde(v) / 2, tilde(a) / 2 + tilde(v) @ tilde(v) / 6
+    if seat.kind.name == "planar":
+        # slides are along axes that the turn takes along
+        c, s = np.cos(q[2]), np.sin(q[2])
+        R, turned = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]]), np.array([[-s, -c, 0], [c, -s, 0], [0, 0, 0.0]])
+        away = np.array([[c, -s, 0], [s, c, 0], [0, 0, 0.0]])
+        return R, v[2] * turned, a[2] * turned - v[2] ** 2 * away
+    return one, none, none
+
+
 def coordinates_of(model, arm, assembled):
     """Coordinates of the recursion by the displacements y of the nodes, with derivatives (1, n, y)."""
     D = [np.zeros((1, arm.size, model.numbering.size)) for _ in range(3)]
@@ -59,8 +76,11 @@ def coordinates_of(model, arm, assembled):
         5: ("bend_y", 2),
     }
     for i, (mesh, root, own) in enumerate(zip(model.meshes, assembled.roots, model.numbering.own, strict=True)):
-        if model.numbering.joint[i] is not None:
-            D[0][0, arm.names.index(model.skeleton.seats[i].name), model.numbering.joint[i]] = 1.0
+        seat, places = model.skeleton.seats[i], model.numbering.joint[i]
+        if len(places):
+            rows = [arm.names.index(model.skeleton.joints[k]) for k in seat.coordinates]
+            for part, C in zip(D, joint_map(seat, assembled.motion), strict=True):
+                part[0][np.ix_(rows, places)] = C
         if isinstance(mesh, ReducedLink):
             # its own coordinates are those of the recursion
             for word, place in zip(mesh.words, own, strict=True):

@@ -10,7 +10,7 @@ from pliant.analysis.lumped import lumped_model
 from pliant.analysis.lumped.elastic_motion import ElasticState, elastic_motion, frame_displacement, reactions, static
 from pliant.analysis.lumped.frequencies import natural_frequencies
 from pliant.analysis.lumped.lumped_model import LumpedModel
-from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.nominal_motion import JointMotion, frame_twist
 
 ORDER = 0.15
 """How far a fitted order may be from two."""
@@ -180,3 +180,41 @@ def test_what_cannot_be_meshed_is_named():
         LumpedModel(Robot(name="t", links=[free, tied]))
     with pytest.raises(ModelError, match="has no link 'uper'"):
         LumpedModel(two_link_arm(), elements={"uper": 3})
+
+
+@pytest.mark.parametrize("kind", ["spherical", "planar", "cylindrical", "helical", "prismatic", "revolute"])
+def test_nominal_motions_of_all_joints_are_those_of_the_rigid_robot(kind):
+    """Twist and acceleration of the tip behind a joint at any coordinates, beside the recursive method's."""
+    body = {"mass": 1.0, "inertia": 0.1, "com": [0.1, 0.02, 0.0], "length": 0.4}
+    place = {"position": [0.05, 0.02, -0.03], "rotation": {"rpy": [0.3, -0.2, 0.4]}}
+    axis = {} if kind in ("spherical", "planar") else {"axis": [0.6, 0.0, 0.8]}
+    pitch = {"pitch": 0.3} if kind == "helical" else {}
+    joint = {"name": "j", "type": kind, **axis, **pitch, "placement": place, "child_placement": place}
+    links = [
+        {"name": "a", "joint": {"axis": "z"}, "rigid": body},
+        {"name": "b", "joint": joint, "rigid": body},
+    ]
+    robot = Robot(name="pair", links=links)
+    model, arm = LumpedModel(robot), Dynamics(robot, compile="never")
+    q, v, a = np.random.default_rng(4).normal(size=(3, arm.size))
+    links = model.skeleton.motion(JointMotion(q[None], v[None], a[None]), weight=False)
+    twist, rate = frame_twist(links, model.skeleton.frame("b.tip"))
+    wanted = arm.velocity("b.tip", q, v)
+    np.testing.assert_allclose(twist[0], [*wanted.linear, *wanted.angular], atol=1e-12)
+    wanted = arm.acceleration("b.tip", q, v, a)
+    np.testing.assert_allclose(rate[0], [*wanted.linear, *wanted.angular], atol=1e-11)
+    relative = links[1].relative
+    # rates of the link in its parent, by which displacements are handed on
+    h = 1e-3
+    near = [model.skeleton.seats[1].relative(JointMotion(*(x[None] for x in at))) for at in _along(q, v, a, h)]
+    for name in "Rp":
+        values = [getattr(each, name)[0] for each in near]
+        first = (values[0] - 8 * values[1] + 8 * values[3] - values[4]) / (12 * h)
+        second = (-values[0] + 16 * values[1] - 30 * values[2] + 16 * values[3] - values[4]) / (12 * h * h)
+        np.testing.assert_allclose(getattr(relative, f"{name}_dot")[0], first, atol=1e-9)
+        np.testing.assert_allclose(getattr(relative, f"{name}_ddot")[0], second, atol=1e-6)
+
+
+def _along(q, v, a, h):
+    """The motion at five instants."""
+    return [(q + t * v + t * t * a / 2, v + t * a, a) for t in h * np.arange(-2, 3)]

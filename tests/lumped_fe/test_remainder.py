@@ -25,6 +25,8 @@ ORDER = 0.02
 
 SIDE = {"axis": "y", "placement": {"position": [0.05, 0.02, -0.03], "rotation": {"rpy": [0.3, -0.2, 0.4]}}}
 LOOSE = {"actuated": False, "spring": {"stiffness": 3.0}, "child_placement": {"position": [0.1, 0.05, 0.02]}}
+SIDE_PLACE = {"placement": SIDE["placement"]}
+FAR = {"child_placement": LOOSE["child_placement"]}
 FAMILIES = {
     "plane": ("bend_y", "axial"),
     "bent": ("bend_y", "bend_z"),
@@ -62,6 +64,12 @@ CHAINS = {
     "a frame beside the axis": lambda bending: chain(
         [Z, {**SIDE, "parent": "a.side"}], "bent", bending, [{"name": "side", "x": 0.2, "position": [0.01, 0.04, 0.02]}]
     ),
+    "a ball with a spring": lambda bending: chain(
+        [Z, {**SIDE_PLACE, **LOOSE, "type": "spherical"}, X], "bent", bending
+    ),
+    "a plate": lambda bending: chain([Z, {**SIDE_PLACE, **FAR, "type": "planar"}, X], "bent", bending),
+    "a sleeve": lambda bending: chain([Z, {**SIDE, **FAR, "type": "cylindrical"}, X], "twisted", bending),
+    "a screw": lambda bending: chain([Z, {**SIDE, **LOOSE, "type": "helical", "pitch": 0.3}, X], "bent", bending),
     "frames between the nodes": lambda bending: chain([Z, {**SIDE, "parent": "a.side"}], "twisted", bending, BETWEEN),
 }
 BETWEEN = [
@@ -82,6 +90,10 @@ def arms(name, bending):
 def some_motion(model, speed=1.0, seed=0):
     rng = np.random.default_rng(seed)
     q, v, a = (rng.normal(size=(1, len(model.joints))) for _ in range(3))
+    for seat in model.skeleton.seats:
+        if seat.kind.rotation_vector is not None:
+            # where its coordinates are small displacements, and its spring is at rest
+            q[:, list(seat.coordinates)] = 0.0
     return JointMotion(q, 3 * speed * v, 5 * speed**2 * a)
 
 
