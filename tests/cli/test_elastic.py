@@ -8,12 +8,12 @@ def test_an_elastic_motion_is_told_and_written(run, tmp_path):
     done = run("elastic", "two-link-circle", *options, "--plot", "x.svg", "--csv", "x.csv", "-o", "x.h5")
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
-    assert "as the study prescribes; 16 displacements, 600 steps" in text
+    assert "as its trajectory says; 16 displacements, 600 steps" in text
     # as if rigid the tip leaves its circle by 1.82 mm, the iteration 0 of successive approximation
     row = next(line.split() for line in done.stdout.splitlines() if line.startswith("tip "))
     assert abs(float(row[1]) - 1.82) < 0.01
     assert "upper.4" in text
-    assert "simulated on the full model: the tip is 0.00" in text
+    assert "simulated on the full model with these motions of the joints: the tip is 0.00" in text
     columns = (tmp_path / "x.csv").read_text().splitlines()
     assert len(columns) == 602
     assert "fore.2.turn.z [rad]" in columns[0]

@@ -226,6 +226,22 @@ def test_large_turns_are_told():
     assert "`pliant simulate` takes the nonlinear robot" in told
 
 
+def test_dry_friction_that_vibrations_reverse_is_told():
+    study = load_study("dualemps-circle", changes={"until": 0.4})
+    told = "\n".join(elastic_run(study).warnings)
+    assert "joint 'q25': its dry friction is that of the nominal rate, and vibrations turn it the other way" in told
+    assert not elastic_run(load_study("five-bar-circle", changes={"until": 0.3}), steps=300).warnings
+
+
+def test_what_a_controller_leads_is_compared_with_the_same_motion():
+    """A controller with a trajectory: the joints of the full model move as here, not as the controller lets them."""
+    run = elastic_run(load_study("two-link", changes={"until": 0.3}))
+    full = run.simulated()
+    np.testing.assert_allclose(full["elbow"][-1], run.motion.q[-1, run.model.joints.index("elbow")], atol=1e-9)
+    exact = np.column_stack([np.interp(run.times, full.time, x) for x in full["tip.position"].T])
+    assert np.abs(run.frame("tip").reached - exact).max() < 0.05 * np.abs(run.frame("tip").displacement).max()
+
+
 @pytest.mark.parametrize(
     ("changes", "options", "words"),
     [
@@ -233,6 +249,7 @@ def test_large_turns_are_told():
         ({"start": {"shape": {"upper.bend_y.1": 0.1}}}, {}, "start.shape: the elastic motion begins with straight"),
         ({}, {"nominal": "rigid", "wrenches": {"tip": [1, 0, 0]}}, "wrenches on nodes do not move the rigid robot"),
         ({}, {"nominal": "stiff"}, "nominal is 'stiff'"),
+        ({"stops": {}}, {}, "stops push where joints pass their limits"),
         ({"disturbances": [{"joint": "upper.bend_y.1", "effort": 1.0}]}, {}, "a shape of a link"),
     ],
 )

@@ -330,3 +330,32 @@ def test_what_remains_of_a_closed_chain(kind, families, frame):
             assert size(left) > 0.1 * scale
             left = left - named.frames[0] + named.bodies[0]
         assert size(left) < DIFFERENCES * max(scale, size(wanted) if k else 0.0), "KCM"[k]
+
+
+@pytest.mark.parametrize("curved", ["right_coupler", "left"])
+def test_nothing_remains_of_a_closed_chain_with_a_curved_link(curved):
+    """A link by its own coordinates in a loop of links of nodes: internal forces of all links are in the equations."""
+    robot = five_bar({"type": "spherical", "planar": "xy"}, ("bend_y", "axial"), "tip")
+    rod = {
+        "length": 0.4,
+        "properties": robot.links[0].beam.properties.given(),
+        "bending": "exact",
+        "curvature": {"bend_y": [0.8]},
+        "modes": {"bend_y": 2, "bend_z": 0, "torsion": 0, "axial": 1},
+    }
+    links = [link.with_changes(beam=rod) if link.name == curved else link for link in robot.links]
+    robot = robot.with_changes(links=links)
+    model = LumpedModel(robot)
+    start = model.reference_pose()
+    driven = np.array([[2.0, 1.1], [1.5, -2.0], [3.0, 4.0]])[:, None]
+    motion = model.nominal(JointMotion(*driven), start)
+    assembled = model.assemble(motion)
+    found, bodies = model.equations_at(assembled, 0), model.beside_recursion(assembled).bodies[0]
+    light = LumpedModel(robot.with_changes(gravity=(0.0, 0.0, 0.0)))
+    still = light.nominal(JointMotion(driven[0], 0 * driven[0], 0 * driven[0]), start)
+    scale = size(found.K - light.equations_at(light.assemble(still), 0).K)
+    exact = ClosedRecursion(robot, model, motion)
+    for k, (A, step) in enumerate(((found.K, 5e-4), (found.C, 0.1), (found.M, 1.0))):
+        wanted = exact.tangent(k, step)
+        left = wanted - A + (0.0 if k else bodies)
+        assert size(left) < DIFFERENCES * max(scale, size(wanted)), "KCM"[k]

@@ -161,7 +161,7 @@ def _tables(
     import numpy as np
 
     model = run.model
-    kind = "under its drive, as if rigid" if run.given is not None else "as the study prescribes"
+    kind = "under its drive, as if rigid" if run.given is not None else "as its trajectory says"
     head = (
         f"[bold]{plain(run.study.name)}[/]: {plain(model.robot.name)} moves {kind}; {model.size} displacements, "
         f"{len(run.times) - 1} steps, lowest natural frequency {number(run.lowest / (2 * np.pi))} Hz"
@@ -196,8 +196,9 @@ def _tables(
         exact = np.column_stack([np.interp(run.times, beside.time, x) for x in beside["tip.position"].T])
         distance = float(np.linalg.norm(run.frame("tip").reached - exact, axis=1).max())
         size = float(np.linalg.norm(run.frame("tip").displacement, axis=1).max())
+        how = "the full model with these motions of the joints" if run.given is None else "the full model"
         parts.append(
-            f"simulated on the full model: the tip is {number(1e3 * distance)} mm off at the most, of "
+            f"simulated on {how}: the tip is {number(1e3 * distance)} mm off at the most, of "
             f"{number(1e3 * size)} mm of displacement"
         )
     return parts

@@ -28,6 +28,7 @@ from pliant.analysis.lumped.elastic_motion import (
     frame_displacement,
     nodal_displacements,
     solve_static,
+    with_loops,
 )
 from pliant.analysis.lumped.frequencies import PathFrequencies, frequencies_along
 from pliant.analysis.lumped.lumped_model import LumpedModel
@@ -35,6 +36,7 @@ from pliant.analysis.lumped.node_equations import Variant
 from pliant.analysis.lumped.nominal_motion import JointMotion
 from pliant.analysis.lumped.reduced_link import ReducedLink
 from pliant.analysis.lumped.successive import CorrectedMotion, lowest_frequency, reactions_along, step_times
+from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, require_count, require_word, show
 from pliant.model.description.robot import rigid_twin
@@ -43,7 +45,7 @@ from pliant.results.storage import FIRST_COLUMN, StoredChannel, save_channels
 from pliant.results.tables import write_rows
 from pliant.simulation.inverse.node_loads import node_loads
 from pliant.simulation.inverse.path_window import require_smooth
-from pliant.simulation.inverse.study_path import bound_path, require_start_rates, straight_start
+from pliant.simulation.inverse.study_path import bound_path, require_start_rates, straight_start, trajectory_of
 from pliant.simulation.monitoring.checks import joint_limit_words
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import run_study
@@ -58,6 +60,8 @@ NOMINALS: tuple[NominalKind, ...] = ("path", "rigid")
 
 CHUNK = 400
 """Instants that are assembled in one go."""
+REVERSED = 0.02
+"""Part of the time in which a passive joint with dry friction may turn against its nominal rate."""
 INSTANTS = 41
 """Instants of a motion at which its natural frequencies are looked for."""
 WRENCH = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -165,10 +169,11 @@ class ElasticRun:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Limits of joints that are passed, and links that turn further than linear equations know, in words."""
+        """What needs care, in words: limits of joints, and what linear equations do not know."""
         driven = self.model.skeleton.driven
         q, v = self.motion.q[:, driven], self.motion.v[:, driven]
-        return (*joint_limit_words(self.arm, self.times, q, v, self.efforts), *self._large_turns())
+        limits = joint_limit_words(self.arm, self.times, q, v, self.efforts)
+        return (*limits, *self._large_turns(), *self._reversed_friction())
 
     def _large_turns(self) -> Iterator[str]:
         for link, mesh in zip(self.model.robot.links, self.model.meshes, strict=True):
@@ -184,9 +189,34 @@ class ElasticRun:
                     "`pliant simulate` takes the nonlinear robot"
                 )
 
+    def _reversed_friction(self) -> Iterator[str]:
+        """Passive joints whose dry friction has the sense of the nominal rate while they swing the other way."""
+        seats, numbering = self.model.skeleton.seats, self.model.numbering
+        dry = [i for i, seat in enumerate(seats) if seat.is_passive and seat.is_single and seat.drive.coulomb]
+        if not dry:
+            return
+        places = np.concatenate([numbering.joint[i] for i in dry])
+        nominal = self.motion.v[:, [seats[i].coordinates[0] for i in dry]]
+        beside = np.concatenate([with_loops(a, state).z_dot[:, places] for _, a, state in self._pieces()])
+        turned = (nominal * (nominal + beside) < 0).mean(axis=0)
+        for i, part in zip(dry, turned, strict=True):
+            if part > REVERSED:
+                yield (
+                    f"joint '{seats[i].name}': its dry friction is that of the nominal rate, and vibrations turn it "
+                    f"the other way for {100 * part:.0f} % of the time, where friction would take their energy: "
+                    "`pliant simulate` knows it"
+                )
+
     def simulated(self, **changes: Any) -> Result:
-        """The study on the full nonlinear model, sampled at ``times``."""
-        return run_study(self.study.with_changes(outputs=self._outputs(), **changes), self.arm)
+        """The full nonlinear model, sampled at ``times``: under the study's drive, or its joints moved as here.
+
+        changes  other keys of the study, such as ``integrator``
+        """
+        given: dict[str, Any] = {"outputs": self._outputs()}
+        if self.given is None:
+            trajectory = trajectory_of(self.study)
+            given |= {"drive": PrescribedMotion(trajectory=trajectory), "events": (), "limits": "ignore"}
+        return run_study(self.study.with_changes(**{**given, **changes}), self.arm)
 
     def _outputs(self) -> Outputs:
         return Outputs(step=float(self.times[1] - self.times[0]))

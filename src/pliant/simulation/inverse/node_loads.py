@@ -22,6 +22,11 @@ def node_loads(model: LumpedModel, arm: Dynamics, study: Study) -> tuple[Loading
             f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
             "forces act on frames (disturbances)"
         )
+    if study.stops is not None:
+        raise ModelError(
+            f"study '{study.name}': stops push where joints pass their limits, which linear equations about a nominal "
+            "motion do not know; leave stops out, limits that are passed are told"
+        )
     if not study.disturbances:
         return None, ()
     loads = [each.bind(arm) for each in study.disturbances]
