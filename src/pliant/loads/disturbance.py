@@ -7,7 +7,7 @@ from math import inf
 from typing import Annotated, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, StrictBool, model_validator
 
 from pliant.dynamics import Dynamics
 from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
@@ -24,7 +24,7 @@ three_signals = BeforeValidator(sequence(3, of="numbers or expressions"))
 
 
 class Disturbance(Element):
-    """A force and a moment on a frame (base axes), or an effort on a joint, within a window of time."""
+    """A force and a moment on a frame, or an effort on a joint, within a window of time."""
 
     frame: str | None = Field(default=None, description="LINK.FRAME, LINK (its tip) or tip")
     force: Annotated[tuple[ForceSignal, ForceSignal, ForceSignal], three_signals] | None = Field(
@@ -32,6 +32,9 @@ class Disturbance(Element):
     )
     moment: Annotated[tuple[MomentSignal, MomentSignal, MomentSignal], three_signals] | None = Field(
         default=None, description="moment about the axes of the base: numbers or expressions in t"
+    )
+    follows: StrictBool = Field(
+        default=False, description="true: force and moment are along the axes of the frame, with which they turn"
     )
     joint: str | None = Field(default=None, description="or: a coordinate by its name")
     effort: MomentSignal | None = Field(default=None, description="effort on that coordinate")
@@ -44,6 +47,8 @@ class Disturbance(Element):
         on_joint = self.joint is not None and self.effort is not None
         if on_frame == on_joint:
             raise rule("give either frame with force or moment, or joint with effort")
+        if self.follows and on_joint:
+            raise rule("follows belongs to forces on frames; an effort is that of its joint in any case")
         if self.end is not None and self.end <= self.start:
             raise rule("it ends at {end:g} s, before it begins at {start:g} s", end=self.end, start=self.start)
         return self
@@ -58,7 +63,7 @@ class Disturbance(Element):
                 raise ModelError(f"disturbance: {error.args[0]}") from None
             zeros = (0.0, 0.0, 0.0)
             parts = [signal(x) for x in (*(self.force or zeros), *(self.moment or zeros))]
-            return FrameWrench(arm, self.frame, parts, self.start, end)
+            return FrameWrench(arm, self.frame, parts, self.start, end, follows=self.follows)
         name = self.joint or ""
         if name not in arm.names:
             raise ModelError(f"disturbance: the robot has no coordinate '{name}'{did_you_mean(name, arm.names)}")
@@ -93,10 +98,13 @@ class Windowed(Load):
 
 
 class FrameWrench(Windowed):
-    """A force and a moment on a frame, as functions of time."""
+    """A force and a moment on a frame, along base axes or (follows) its own, as functions of time."""
 
-    def __init__(self, arm: Dynamics, frame: str, parts: Sequence[Signal], start: float, end: float) -> None:
+    def __init__(
+        self, arm: Dynamics, frame: str, parts: Sequence[Signal], start: float, end: float, *, follows: bool = False
+    ) -> None:
         super().__init__(parts, start, end)
+        self.arm, self.follows = arm, follows
         self.frame, self.place, self.frames = frame, frame_link(arm.mechanism, frame), (frame,)
 
     @property
@@ -106,14 +114,19 @@ class FrameWrench(Windowed):
 
     @property
     def structure(self) -> Hashable:
-        return "wrench", structure_key(self.place.tree), self.place.link
+        return "wrench", structure_key(self.place.tree), self.place.link, self.follows
 
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
         numbers = constants_from(self.place.tree, gains)
-        return Action(frame_forces(self.place, q, list(signals[:3]), list(signals[3:]), numbers))
+        force, moment = list(signals[:3]), list(signals[3:])
+        return Action(frame_forces(self.place, q, force, moment, numbers, follows=self.follows))
 
     def wrenches(self, times: Floats, q: Floats, v: Floats, z: Floats) -> Floats:
-        return self.signals(times)
+        given = self.signals(times)
+        if not self.follows:
+            return given
+        turned = np.einsum("kab,kcb->kca", self.arm.pose(self.frame, q).rotation, given.reshape(-1, 2, 3))
+        return np.asarray(turned.reshape(-1, 6))
 
 
 class JointEffort(Windowed):

@@ -180,9 +180,15 @@ def frame_link(mechanism: Mechanism, frame: str) -> FrameLink:
 
 
 def frame_forces(
-    place: FrameLink, q: Vector, force: Vector, moment: Vector, constants: Sequence[LinkConstants] | None = None
+    place: FrameLink,
+    q: Vector,
+    force: Vector,
+    moment: Vector,
+    constants: Sequence[LinkConstants] | None = None,
+    *,
+    follows: bool = False,
 ) -> Vector:
-    """On all coordinates (n,), of a force and a moment (base axes) on a frame."""
+    """On all coordinates (n,), of a force and a moment on a frame, along base axes or (follows) its own."""
     tree, tip = place
     links = views(tree, {"q": q, "v": [0.0] * tree.size}, constants, [0.0] * 3)
     carriers = [tip]
@@ -192,7 +198,10 @@ def frame_forces(
         for i in reversed(carriers):
             links[i].store.update(each.step(links[i]))
     motion: Motion = links[tip].store["motion"]
-    own = transpose_times(motion.R, force), transpose_times(motion.R, moment), [0.0] * links[tip].kind.size
+    still: Vector = [0.0] * links[tip].kind.size
+    own = force, moment, still
+    if not follows:
+        own = transpose_times(motion.R, force), transpose_times(motion.R, moment), still
     out: Vector = [0.0] * tree.size
     for i in carriers:
         view, start = links[i], tree.links[i].start

@@ -133,6 +133,12 @@ def _bound_loads(study: Study, arm: Dynamics) -> list[Load]:
     """What acts beside the drives; loads with states of their own are refused."""
     stops = [] if study.stops is None else [study.stops]
     given: list[Any] = [*study.disturbances, *study.loads, *stops]
+    for i, each in enumerate(study.disturbances):
+        if each.follows:
+            raise ModelError(
+                f"study '{study.name}': disturbances[{i}] follows its frame, which the inverse does not take; leave "
+                "follows out, or simulate it"
+            )
     loads: list[Load] = [each.bind(arm) for each in given]
     for each, load in zip(given, loads, strict=True):
         if load.states:

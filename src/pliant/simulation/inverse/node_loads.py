@@ -29,6 +29,12 @@ def node_loads(model: LumpedModel, arm: Dynamics, study: Study) -> tuple[Loading
         )
     if not study.disturbances:
         return None, ()
+    for i, each in enumerate(study.disturbances):
+        if each.follows:
+            raise ModelError(
+                f"study '{study.name}': disturbances[{i}] follows its frame; the nodes of the method lumped_fe take "
+                "loads along the axes of the base: leave follows out"
+            )
     loads = [each.bind(arm) for each in study.disturbances]
     wrenches = [(model.skeleton.frame(load.frame), load) for load in loads if isinstance(load, FrameWrench)]
     efforts: list[tuple[int, JointEffort]] = []
