@@ -45,7 +45,8 @@ def _of(name: str) -> Iterator[Claim]:
     rate = _along(lambda s: arm.mass_matrix(q + s * v))
     skew = rate - 2 * C
     yield row("skew", "M' - 2 C is skew-symmetric", float(np.abs((skew + skew.T) / size).max()), DIFFERENCE)
-    found = arm.forward(q, v, tau)
+    # actuators along lines act as loads: the identities are those of the robot without them
+    found = arm.forward(q, v, tau, force=np.zeros(arm.size))
     if arm.loops.rows:
         J = arm.loops.jacobian(q)
         left = J @ found + arm.loops.bias(q, v)
