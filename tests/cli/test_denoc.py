@@ -80,6 +80,7 @@ def test_a_robot_that_cannot_move(rods, tmp_path):
     ("words", "why"),
     [
         (("seven-joint-arm", "--hand"), "coordinates; numbers of up to 16 are printed"),
+        (("luffing-boom", "--hand"), "actuators along lines ('lift')"),
         (("rods.yaml", "--effort", "shoulder=1"), "give --hand, too"),
         (("rods.yaml", "--hand", "--effort", "shoulder=much"), "write it as JOINT=VALUE"),
         (("rods.yaml", "--hand", "--effort", "sholder=1"), "shoulder"),

@@ -58,6 +58,11 @@ def denoc(
     arm = Dynamics(loaded, compile="never")
     if hand and arm.size > MOST:
         refuse(f"--hand: '{loaded.name}' has {arm.size} coordinates; numbers of up to {MOST} are printed; leave it out")
+    if hand and loaded.actuators:
+        names = ", ".join(f"'{each.name}'" for each in loaded.actuators)
+        refuse(
+            f"--hand: actuators along lines ({names}) push with forces that these equations do not have; leave it out"
+        )
     if (rate or effort) and not hand:
         refuse("--rate and --effort enter the numbers that --hand prints; give --hand, too")
     q = configuration_of(arm, at or [])
