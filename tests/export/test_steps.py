@@ -186,6 +186,23 @@ def test_loops_stay_closed(arms, stepper):
     assert np.abs(robot.closure_rate(q, v)).max() < 1e-10 * np.abs(v).max()
 
 
+def test_dry_friction_is_taken_in_parts(build):
+    """From rest through a friction whose slope is lost within a thousandth of the step's change: no whole step ends."""
+    friction = {"viscous": 8.0, "coulomb": 6.0, "smoothing": 1e-4}
+    rod = {"mass": 2.0, "com": [0.3, 0, 0], "inertia": [0.0, 0.05, 0.05], "length": 0.6}
+    links = [
+        {"name": "upper", "joint": {"name": "shoulder", "axis": "y", "friction": friction}, "rigid": rod},
+        {"name": "fore", "joint": {"name": "elbow", "axis": "y", "friction": friction}, "rigid": rod},
+    ]
+    robot = pliant.Dynamics(pliant.Robot.model_validate({"name": "rubbing", "links": links}), compile="never")
+    made = Stepped(build(robot, "esdirk"))
+    still = np.zeros(robot.size)
+    run = pliant.simulate(robot.robot, until=0.1, start=(still, still), tolerance=1e-10)
+    found = made.run("esdirk", still, still, 5e-3, 20)
+    assert not isinstance(found, int)
+    assert np.abs(found[0] - run.q[-1]).max() < 1e-3 * np.abs(run.q[-1]).max()
+
+
 def test_a_step_that_fails_leaves_the_state(arms):
     robot, c = arms["four-bar-rigid"]
     made = Stepped(c)

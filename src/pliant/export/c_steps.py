@@ -130,8 +130,9 @@ STEP_REMARKS = {
     "closed again or the state is no number.",
     "esdirk": "One step of Kennedy and Carpenter's ESDIRK4(3)6L[2]SA, of order 4 and L-stable: for stiff links, with "
     "Newton's method on the exact derivatives of forward. Efforts that depend on the state are not in them: they are "
-    "iterated along. Returns 0, or -1 where the iteration did not end, the loops could not be closed again or the "
-    "state is no number; q and v are then as they were.",
+    "iterated along. A step in which that does not converge (dry friction that sticks) is taken in up to 1024 parts. "
+    "Returns 0, or -1 where the shortest part failed, the loops could not be closed again or the state is no number; "
+    "q and v are then as they were.",
 }
 
 START = """void arm_start(arm_instance *self)
@@ -278,7 +279,8 @@ static double arm_largest(const double *x)
     return most;
 }
 
-int arm_esdirk(arm_instance *self, double t, double h, double *q, double *v)
+/* One implicit step; q and v stay as they are where it fails. */
+static int arm_implicit(arm_instance *self, double t, double h, double *q, double *v)
 {
     const double g = DIAGONAL * h;
     double *const V = self->stepping + ARM_OWN; /* rates, then accelerations of all stages */
@@ -289,7 +291,7 @@ int arm_esdirk(arm_instance *self, double t, double h, double *q, double *v)
     double *const change = base_v + ARM_SIZE;
     double *const S = change + ARM_SIZE;
     double *const by_q = S + ARM_SIZE * ARM_SIZE;
-    int renewed = 0;
+    int renewed = RENEWED;
     for (int i = 0; i < ARM_SIZE; ++i) V[i] = v[i];
     arm_accelerations(self, t, q, v, A);
     if (arm_matrix(self, g, q, v, S, by_q) < 0) return -1;
@@ -320,8 +322,7 @@ int arm_esdirk(arm_instance *self, double t, double h, double *q, double *v)
             if (size <= FINE * whole || (size > 0.5 * before && size <= ROUGH * whole)) break;
             if (size > 0.5 * before || --left == 0) {
                 /* the matrix of another state may serve */
-                if (renewed) return -1;
-                renewed = 1;
+                if (renewed-- == 0) return -1;
                 left = MOST;
                 if (arm_matrix(self, g, q1, v1, S, by_q) < 0) return -1;
                 size = HUGE_VAL;
@@ -335,10 +336,41 @@ int arm_esdirk(arm_instance *self, double t, double h, double *q, double *v)
     }
     return arm_end(self, q1, V + ARM_SIZE * (STAGES - 1), q, v);
 }
+
+int arm_esdirk(arm_instance *self, double t, double h, double *q, double *v)
+{
+    double *const first = self->stepping + ARM_OWN + ARM_BEHIND;
+    int at = 0, part = PARTS;
+    for (int i = 0; i < ARM_SIZE; ++i) {
+        first[i] = q[i];
+        first[ARM_SIZE + i] = v[i];
+    }
+    while (at < PARTS) {
+        if (arm_implicit(self, t + h * at / PARTS, h * part / PARTS, q, v) == 0) {
+            at += part;
+            /* longer again as soon as a whole number of them is left */
+            if (part < PARTS && at % (2 * part) == 0) part *= 2;
+        } else {
+            part /= 2;
+            if (part == 0) {
+                for (int i = 0; i < ARM_SIZE; ++i) {
+                    q[i] = first[i];
+                    v[i] = first[ARM_SIZE + i];
+                }
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
 """
 
 FINE, ROUGH, MOST = 1e-14, 1e-9, 20
 """Changes of rates, as parts of them, at which Newton's iteration ends, and may end where rounding stops it; steps."""
+RENEWED = 3
+"""Newton matrices of a step beside the first."""
+PARTS = 1024
+"""Parts into which a step is divided at the most where Newton's method does not converge: dry friction that sticks."""
 
 
 def steps_text(name: str, size: int, inputs: int, wanted: Sequence[str], *, closed: bool) -> str:
@@ -358,7 +390,8 @@ def steps_text(name: str, size: int, inputs: int, wanted: Sequence[str], *, clos
         parts.append(table(f"static const double arm_weights[{STAGES * STAGES}]", weights))
         parts.append(table(f"static const double arm_places[{STAGES}]", places))
         numbers = {"STAGES": str(STAGES), "DIAGONAL": number(DIAGONAL), "MOST": str(MOST)}
-        numbers |= {"FINE": number(FINE), "ROUGH": number(ROUGH)}
+        numbers |= {"FINE": number(FINE), "ROUGH": number(ROUGH), "RENEWED": str(RENEWED), "PARTS": str(PARTS)}
+        numbers["ARM_BEHIND"] = str(_implicit_size(size))
         text = ESDIRK
         for key, value in numbers.items():
             text = text.replace(key, value)
@@ -373,7 +406,10 @@ def _own(size: int, inputs: int) -> int:
 
 def stepping_size(size: int, inputs: int, wanted: Sequence[str]) -> int:
     """Doubles of ``stepping``."""
-    stages = 5 * size
-    if "esdirk" in wanted:
-        stages = (2 * STAGES + 4) * size + 2 * size * size
+    stages = _implicit_size(size) + 2 * size if "esdirk" in wanted else 5 * size
     return _own(size, inputs) + stages
+
+
+def _implicit_size(size: int) -> int:
+    """Doubles of an implicit step: rates and accelerations of its stages, four vectors, two matrices."""
+    return (2 * STAGES + 4) * size + 2 * size * size
