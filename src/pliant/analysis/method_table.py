@@ -31,7 +31,7 @@ class MethodAnswer(NamedTuple):
     reason: str
 
 
-LUMPED = "nodes along links about a nominal motion, for paths (pliant inverse)"
+LUMPED = "nodes along links about a nominal motion, for motions and paths (pliant elastic, pliant inverse)"
 
 
 def method_table(robot: Robot | str) -> list[MethodAnswer]:
