@@ -108,8 +108,8 @@ FOR_STUDY = {"dual_screw_literal": "pliant.formulations.dual_screw.dual_methods.
 """Approximations as papers print them, not fit for use: they warn and say why."""
 
 NO_METHODS = {
-    "lumped_fe": "'lumped_fe' is a model about a nominal motion of all joints, without dynamics of a state; for a motion "
-    "use `pliant elastic`, for paths `pliant inverse` or pliant.inverse_dynamics, for its matrices pliant.LumpedModel; method 'recursive' has the "
+    "lumped_fe": "'lumped_fe' is a model about a nominal motion of all joints, without dynamics of a state; for paths "
+    "use `pliant inverse` or pliant.inverse_dynamics, for its matrices pliant.LumpedModel; method 'recursive' has the "
     "dynamics"
 }
 """Models that users look for among the methods, and what to call instead."""
