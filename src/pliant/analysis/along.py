@@ -137,10 +137,20 @@ def along_beam(words: BodyWords, acting: LinkLoads) -> AlongBeam:
     sections, q_e = words.section_forces(inside), acting.q_e
     motion = acting.lift, acting.w, acting.alpha
     force, moment = sections.resultants(q_e, acting.v_e, motion, acting.hung)
+    missed = sections.strains(force, moment) - sections.bent.strains(acting.at_once)
+    if np.count_nonzero(acting.a_e):
+        # shapes left out follow the loads, or loads and vibration: where these jump, what misses less is taken
+        shaken = sections.resultants(q_e, acting.v_e, motion, acting.hung, acting.a_e)
+        other = sections.strains(*shaken) - sections.bent.strains(acting.bent_by(acting.elastic - acting.shaken))
+        weights = np.nan_to_num(np.stack(sections.stiffness[:3], axis=-1))
+        sizes = [np.einsum("ksa,sa->k", np.square(np.nan_to_num(each)), weights) for each in (missed, other)]
+        less = (sizes[1] < sizes[0])[:, None, None]
+        missed = np.where(less, other, missed)
+        force, moment = np.where(less, shaken[0], force), np.where(less, shaken[1], moment)
     stress = strength = None
     if _stress_known(words):
         # what the shapes know of the loads is replaced by all of it
-        strains = sections.strains(force, moment) + sections.bent.strains(q_e - acting.at_once)
+        strains = missed + sections.bent.strains(q_e)
         pieces = np.split(strains, len(parts), axis=-2)
         stress = np.concatenate([_stress(part, own) for part, own in zip(parts, pieces, strict=True)], axis=-1)
         if all(part.strength is not None for part in parts):

@@ -39,6 +39,7 @@ class LinkLoads:
     joint       force and moment of its joint on it           N, N m   (states, 3) each
     q_e, v_e    its elastic coordinates and their rates       (states, n)
     elastic     generalised forces of all loads on its elastic coordinates, inertia of its own vibration apart
+    a_e, shaken  accelerations of its elastic coordinates, and the generalised forces M_e a_e of that inertia
     """
 
     member: Member
@@ -50,12 +51,18 @@ class LinkLoads:
     q_e: Floats
     v_e: Floats
     elastic: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    a_e: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    shaken: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def at_once(self) -> Floats:
         """The elastic coordinates at which these loads would hold the link at rest (states, n)."""
+        return self.bent_by(self.elastic)
+
+    def bent_by(self, forces: Floats) -> Floats:
+        """The elastic coordinates at which generalised forces (states, n) would hold the link at rest."""
         K = self.member.body.K_ee
-        return np.asarray(self.elastic @ np.linalg.pinv(K, hermitian=True).T) if K.size else self.elastic
+        return np.asarray(forces @ np.linalg.pinv(K, hermitian=True).T) if K.size else forces
 
 
 def link_loads(arm: Dynamics, q: Floats, v: Floats, a: Floats, acting: Acting = ()) -> dict[str, LinkLoads]:
@@ -86,7 +93,17 @@ def link_loads(arm: Dynamics, q: Floats, v: Floats, a: Floats, acting: Acting = 
             moment = moment - each.moment - np.cross(each.place, each.force)
         pulled = own.elastic(hung, force, moment)
         found[member.name] = LinkLoads(
-            member, own.lift, own.w, own.alpha, tuple(hung), (force, moment), own.q_e, own.v_e, pulled
+            member,
+            own.lift,
+            own.w,
+            own.alpha,
+            tuple(hung),
+            (force, moment),
+            own.q_e,
+            own.v_e,
+            pulled,
+            own.a_e,
+            own.shaken(),
         )
         if member.parent >= 0:
             # the parent gets what the joint needs, at its frame
@@ -182,6 +199,10 @@ class _Motion:
         if self.member.body.size:
             force, moment = force + _times(E_v, self.a_e), moment + _times(E_w, self.a_e)
         return force, moment
+
+    def shaken(self) -> Floats:
+        """Generalised forces of the inertia of vibration, M_e a_e (states, n)."""
+        return _times(_stacked(self.blocks.M_e, len(self.w)), self.a_e) if self.member.body.size else self.a_e
 
     def elastic(self, hung: Sequence[Hung], force: Floats, moment: Floats) -> Floats:
         """Generalised forces on the elastic coordinates of all but strain, damping and the inertia of vibration."""
