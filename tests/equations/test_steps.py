@@ -57,6 +57,11 @@ def test_energies_add_up(name):
     V = sympy.Matrix([eq.potential_energy])
     wide = eq.kinematics.complete.values
     change = float(numbers(V, eq, q, wide)[0, 0] - numbers(V, eq, 0 * q, wide)[0, 0])
+    # of gravity body by body
+    lifted = [
+        sum(float(numbers(sympy.Matrix([x.potential]), eq, at, x.values)[0, 0]) for x in parts) for at in (q, 0 * q)
+    ]
+    assert lifted[0] - lifted[1] == pytest.approx(energy.gravity - rest.gravity, rel=1e-9, abs=1e-9)
     theirs = energy.strain + energy.gravity - rest.strain - rest.gravity
     assert change == pytest.approx(theirs, rel=1e-9, abs=1e-9)
 
