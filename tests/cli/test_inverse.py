@@ -113,7 +113,7 @@ def test_the_nonlinear_model_has_the_last_word(outcome, distance, wanted):
     found, words = inverse._outcome(solution(outcome), certain, 5e-6)
     assert found == wanted
     if distance is not None:
-        assert f"within {distance:.2e} m of its path on the full nonlinear model" in words
+        assert f"within {distance:.1e} m of its path on the full nonlinear model" in words
     else:
         assert "so it is" in words
 

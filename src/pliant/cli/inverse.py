@@ -209,7 +209,7 @@ def _inversion_outcome(run: InversionRun, certain: InversionConfirmation | None,
             f"the inversion is within {s.excess:.2e} m {knots}; the full nonlinear model tells whether the frame keeps "
             "its path: leave --no-confirm out"
         )
-    words = f"the frame is within {certain.distance:.2e} m of its path on the full nonlinear model, {knots}"
+    words = f"the frame is within {certain.distance:.1e} m of its path on the full nonlinear model, {knots}"
     if certain.distance <= tolerance:
         return "converged", words
     why = run.hindrances()
@@ -251,7 +251,7 @@ def _inversion_tables(run: InversionRun, certain: InversionConfirmation | None) 
 
 def _length(x: float) -> str:
     """A length in words."""
-    return f"{1e3 * x:.3g} mm" if x >= 1e-3 else f"{MICRO * x:.3g} micrometres"
+    return f"{1e3 * x:.3g} mm" if x >= 1e-3 else f"{MICRO * x:.2g} micrometres"
 
 
 # ---- successive approximation
@@ -329,7 +329,7 @@ def _outcome(solution: PathSolution, certain: SuccessiveConfirmation | None, tol
         remedy = "; the full nonlinear model tells it: leave --no-confirm out" * (solution.outcome == "unconfirmed")
         return solution.outcome, f"{solution.words}{remedy}"
     done = len(solution.iterations) - 1
-    words = f"the frame is within {certain.distance:.2e} m of its path on the full nonlinear model, after {done} "
+    words = f"the frame is within {certain.distance:.1e} m of its path on the full nonlinear model, after {done} "
     words += f"iteration{'' if done == 1 else 's'}"
     if certain.rounds:
         words += f" and {certain.rounds} correction{'' if certain.rounds == 1 else 's'} by that model"
