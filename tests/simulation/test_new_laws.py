@@ -17,8 +17,9 @@ from pliant.drives.drive_kinds import DRIVES
 from pliant.drives.drive_kinds import register as register_drive
 from pliant.errors import ModelError
 from pliant.laws import Action, LawState, measured, numbers_in_code
-from pliant.loads.load import LOADS, Load, LoadElement
-from pliant.loads.load import register as register_load
+from pliant.loads.load import Load, LoadElement
+from pliant.loads.load_kinds import LOADS
+from pliant.loads.load_kinds import register as register_load
 from pliant.model.units import Number
 from pliant.simulation.integrators.compiled import CompiledIntegrator
 from pliant.simulation.integrators.integrator import Tolerance
@@ -291,7 +292,7 @@ def test_cases_of_a_sweep_stand_in_lanes():
 def test_what_is_wrong_in_them_is_said_with_its_place():
     with pytest.raises(ModelError, match=r"drive\.velocity_loop: unknown key 'rates'; did you mean 'rate'\?"):
         given("two-link-flexible", drive={"velocity_loop": {"rates": 0.6}})
-    with pytest.raises(ModelError, match=r"unknown load 'maxwel'; it must be 'maxwell'"):
+    with pytest.raises(ModelError, match=r"unknown load 'maxwel'; it must be 'contact' or 'maxwell'"):
         given("two-link-flexible", loads=[{"maxwel": {}}])
 
 

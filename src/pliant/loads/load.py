@@ -1,19 +1,17 @@
-"""What a load is: its keys before the robot is known, and its law once it is; and kinds of loads by name.
-
-Disturbances and stops have keys of their own in studies; all further kinds stand under ``loads``.
-"""
+"""What a load is: its keys before the robot is known, and its law once it is."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.laws import Floats, Law, flattened
 from pliant.model.element import Element
-from pliant.model.tagged import OneOf
 from pliant.spatial.vectors import Vector
 
 
@@ -24,16 +22,29 @@ class Load(Law):
     frames  those on which it acts with forces and moments that results know
     kinks   what of it is not smooth, in words
     fastest rate at which its own states may die away somewhere, 1/s; zero: as fast as they do at the start
+    touched what of it a motion may touch, in words; empty: nothing
     """
 
     prefix: ClassVar[str] = "load."
     frames: tuple[str, ...] = ()
     kinks: tuple[str, ...] = ()
     fastest: float = 0.0
+    touched: ClassVar[str] = ""
 
     def acts(self, start: float, end: float) -> bool:
         """Whether it does anything in an interval between breaks."""
         return True
+
+    def rate(self, q: Floats, mobility: Callable[[Floats], float]) -> float:
+        """How fast the robot rings on what of it is touched, rad/s.
+
+        mobility  of generalised forces f (n,): acceleration along them, f^T M^-1 f
+        """
+        return 0.0
+
+    def touches(self, q: Floats) -> NDArray[np.bool_]:
+        """Whether it is touched at positions (rows, n), of each row."""
+        return np.zeros(len(q), dtype=bool)
 
     def wrenches(self, times: Floats, q: Floats, v: Floats, z: Floats) -> Floats:
         """Forces and moments on its frames at several instants, base axes (times, 6 frames)."""
@@ -52,18 +63,3 @@ class LoadElement(Element):
     @abstractmethod
     def bind(self, arm: Dynamics) -> Load:
         """The load of a robot."""
-
-
-# ---- kinds
-
-
-LOADS = OneOf("load")
-"""The kinds of loads that studies know under ``loads``; ``register`` adds one."""
-
-
-def register(kind: type[LoadElement]) -> type[LoadElement]:
-    """Let studies know a further kind of load by its ``kind``; also as a decorator of its class."""
-    return LOADS.register(kind)
-
-
-AnyLoad = Annotated[LoadElement, LOADS]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
-from pliant.laws import Action
+from pliant.laws import Action, Floats
 from pliant.loads.load import Load
 from pliant.model.element import Element
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
@@ -42,6 +43,7 @@ class ElasticStops(Load):
     """Stops at limits of coordinates."""
 
     kinks = ("elastic stops",)
+    touched: ClassVar[str] = "stop"
 
     def __init__(self, limits: dict[int, tuple[float, float]], stiffness: float, loss: float) -> None:
         self.limits = [(i, low, high) for i, (low, high) in limits.items()]
@@ -55,9 +57,16 @@ class ElasticStops(Load):
     def structure(self) -> Hashable:
         return "stops", tuple(i for i, _, _ in self.limits)
 
-    def rate(self, mobility: Callable[[int], float]) -> float:
-        """How fast the robot rings on the hardest stop that it may touch, rad/s; acceleration per force is given."""
-        return max(float(np.sqrt(self.stiffness * max(mobility(i), 0.0))) for i, _, _ in self.limits)
+    def rate(self, q: Floats, mobility: Callable[[Floats], float]) -> float:
+        """How fast the robot rings on the hardest stop that it may touch, rad/s."""
+        pushed = (np.eye(1, len(q), i)[0] for i, _, _ in self.limits)
+        return max(float(np.sqrt(self.stiffness * max(mobility(f), 0.0))) for f in pushed)
+
+    def touches(self, q: Floats) -> NDArray[np.bool_]:
+        out = np.zeros(len(q), dtype=bool)
+        for i, low, high in self.limits:
+            out |= (q[:, i] < low) | (q[:, i] > high)
+        return out
 
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
         stiffness, loss, *bounds = gains

@@ -12,7 +12,6 @@ from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.bodies.families import family_of
 from pliant.engine.stepping.steppers import STEPPERS
-from pliant.loads.stops import ElasticStops
 from pliant.simulation.monitoring.watches import (
     SAMPLED,
     SLOW_GROWTH,
@@ -213,17 +212,17 @@ def _largest_rate(equations: StateEquations, y: Floats) -> float:
     return float(np.abs(found).max())
 
 
-def _stops_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
-    """How fast the robot rings on its hardest stop, rad/s; zero without stops."""
-    stops = [load for load in equations.loads if isinstance(load, ElasticStops)]
-    if not stops or equations.constrained is not None:
-        return 0.0
+def _touched_rate(equations: StateEquations, q: Floats, v: Floats) -> tuple[float, str]:
+    """How fast the robot rings on the hardest stop or contact that it may touch, rad/s, and what that is."""
+    touched = [load for load in equations.loads if load.touched]
+    if not touched or equations.constrained is not None:
+        return 0.0, ""
     free = equations.loops.forward(q, v, np.zeros(len(q)))
 
-    def mobility(i: int) -> float:
-        return float((equations.loops.forward(q, v, np.eye(1, len(q), i)[0]) - free)[i])
+    def mobility(f: Floats) -> float:
+        return float(f @ (equations.loops.forward(q, v, f) - free))
 
-    return max(stop.rate(mobility) for stop in stops)
+    return max((load.rate(q, mobility), load.touched) for load in touched)
 
 
 def _relevant(equations: StateEquations, q: Floats) -> float:
@@ -377,10 +376,10 @@ def _established(
     if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"
     what = f"the fastest motion of the model is {fastest:.4g} rad/s"
-    stops = _stops_rate(equations, q, v)
+    stops, touched = _touched_rate(equations, q, v)
     stopped = stops > fastest
     if stopped:
-        fastest, what = stops, f"a touched stop rings at {stops:.4g} rad/s"
+        fastest, what = stops, f"a touched {touched} rings at {stops:.4g} rad/s"
     # the fastest rate that lasts: friction damps at rest alone
     lasting = fastest
     # pressures behind valves follow faster in motion than at a start with shut ones

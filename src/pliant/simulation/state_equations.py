@@ -26,7 +26,7 @@ from pliant.formulations.loops.loops import LoopError
 from pliant.laws import Action, LawState, supplied_power
 from pliant.loads.load import Load
 from pliant.spatial.attitude import is_far, recentred
-from pliant.trajectories.path import Path
+from pliant.trajectories.path import Desired, Path
 
 if TYPE_CHECKING:
     from pliant.algorithm import Traced
@@ -382,16 +382,20 @@ class StateEquations:
         q, v = self._expanded(t, y)
         return self.loops.corrected(q, v, self._held)
 
-    def moments(self, times: Floats, states: Floats) -> Moments:
-        """Everything about several instants."""
-        arm = self.arm
-        times = self.clocks(times)
+    def motions(self, times: Floats, states: Floats) -> tuple[Floats, Floats, Desired | None]:
+        """All coordinates and rates at several instants (rows, n), with closed loops, and what is desired there."""
         desired = None if self.path is None else self.path.many(times)
         q, v = states[:, self._q].copy(), states[:, self._v].copy()
         if self.constrained is not None:
             assert desired is not None
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
-        q, v = self.loops.corrected(q, v, self._held)
+        return *self.loops.corrected(q, v, self._held), desired
+
+    def moments(self, times: Floats, states: Floats) -> Moments:
+        """Everything about several instants."""
+        arm = self.arm
+        times = self.clocks(times)
+        q, v, desired = self.motions(times, states)
         x = states[:, self._x]
         loads = self.loads_along(times, q, v, x)
         force, stored = loads.force, loads.stored

@@ -35,7 +35,7 @@ from pliant.formulations.method import FOR_STUDY, NO_METHODS
 from pliant.formulations.method import METHODS as DYNAMICS
 from pliant.loads.commands import AnyCommand, LengthControl, command_signal
 from pliant.loads.disturbance import Disturbance
-from pliant.loads.load import AnyLoad
+from pliant.loads.load_kinds import AnyLoad
 from pliant.loads.stops import Stops
 from pliant.mechanism import assemble
 from pliant.model.description.robot import Robot
@@ -153,7 +153,7 @@ class Study(Element):
     start: Start = Field(default_factory=lambda: Start(), description="the first state")
     drive: AnyDrive | None = Field(default=None, description="what moves the joints; default: motors off")
     disturbances: tuple[Disturbance, ...] = Field(default=(), description="forces from elsewhere")
-    loads: tuple[AnyLoad, ...] = Field(default=(), description="further forces, of registered kinds")
+    loads: tuple[AnyLoad, ...] = Field(default=(), description="contacts, and further kinds of forces")
     commands: Annotated[dict[str, AnyCommand], Frozen] = Field(
         default_factory=FrozenDict,
         description="what commands the actuators of the robot, by name: signals of time, or controllers of lengths",

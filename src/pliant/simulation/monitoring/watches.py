@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from pliant.drives.saturated import SaturatedLaw
 from pliant.engine.stepping.steppers import STEPPERS
 from pliant.formulations.loops.dense_forms import condition_of
-from pliant.loads.stops import ElasticStops
 from pliant.simulation.integrators.integrator import Integrator, Piece, Tolerance
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import FINEST
@@ -207,9 +206,7 @@ class AccuracyWatch:
         self._looks = method in FINER
         self._largest = np.zeros(equations.count)
         self._touched = inf
-        place = {int(i): k for k, i in enumerate(equations.moving)}
-        stops = (load.limits for load in equations.loads if isinstance(load, ElasticStops))
-        self._stops = [(place[i], low, high) for limits in stops for i, low, high in limits if i in place]
+        self._stops = [load for load in equations.loads if load.touched]
 
     def take(self, piece: Piece) -> None:
         """Follow a piece."""
@@ -217,10 +214,12 @@ class AccuracyWatch:
             return
         q = piece.knot_states[:, self.equations.layout.q]
         self._largest = np.maximum(self._largest, np.abs(q).max(axis=0, initial=0.0))
-        for k, low, high in self._stops:
-            beyond = (q[:, k] < low) | (q[:, k] > high)
-            if beyond.any():
-                self._touched = min(self._touched, float(piece.knots[np.argmax(beyond)]))
+        if not self._stops or self._touched < inf:
+            return
+        whole, _, _ = self.equations.motions(piece.knots, piece.knot_states)
+        beyond = np.any([load.touches(whole) for load in self._stops], axis=0)
+        if beyond.any():
+            self._touched = float(piece.knots[np.argmax(beyond)])
 
     def reached(self, integrator: Integrator | None) -> tuple[float, int, float]:
         """The largest error in units of the tolerance, of which moving coordinate, and that error; zeros if unknown."""
@@ -236,8 +235,9 @@ class AccuracyWatch:
         if integrator is None or integrator.errors is None or not self._looks:
             return ""
         if self._touched < inf:
+            what = " or ".join(sorted({load.touched for load in self._stops}))
             return (
-                f"a stop is touched at {self._touched:.4g} s: what steps of {integrator.name} lose at such kinks is "
+                f"a {what} is touched at {self._touched:.4g} s: what steps of {integrator.name} lose at such kinks is "
                 "not estimated, and may be hundreds of times the tolerance; compare with method: dop853, or with "
                 f"tolerance: {max(0.1 * self.tolerance.relative, FINEST):.0e}"
             )
