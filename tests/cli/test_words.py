@@ -164,7 +164,7 @@ def test_the_rate_of_a_stop_is_that_of_a_mass_on_a_spring():
     slide = Joint(name="x", type="prismatic", limits={"position": (-1.0, 0.0)})
     arm = Dynamics(Robot(name="slide", gravity=(0, 0, 0), links=[Link(name="a", joint=slide, rigid=Rigid(mass=2.0))]))
     stops = Stops(stiffness=800.0, loss=0.0).bind(arm)
-    assert stops.rate(lambda i: 0.5) == pytest.approx(20.0)
+    assert stops.rate(arm.reference_pose(), lambda f: 0.5 * float(f @ f)) == pytest.approx(20.0)
     run = simulate(
         arm, until=0.2, start={"x": 0.01}, stops=Stops(stiffness=800.0, loss=0.0), limits="ignore",
         drive=GivenTorque(joints={"x": 0.0}), output_step=0.001,

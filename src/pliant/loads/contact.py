@@ -146,7 +146,7 @@ class Contact(LoadElement):
             found = f"{' and '.join(given)} are" if given else "none is"
             raise rule("a contact is with one of {keys}; {found} given", keys=", ".join(SURFACES), found=found)
         if self.exponent < 1:
-            raise rule("exponent is {p:g}; it must be 1 or more: 1 linear, 1.5 Hertz", p=self.exponent)
+            raise rule("exponent is {p}; it must be 1 or more: 1 linear, 1.5 Hertz", p=f"{self.exponent:g}")
         return self
 
     @property
