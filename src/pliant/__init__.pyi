@@ -102,7 +102,7 @@ from pliant.export.c import generate_c as generate_c
 from pliant.export.casadi import casadi_function as casadi_function
 from pliant.export.controller import generate_controller as generate_controller
 from pliant.export.fmu import generate_fmu as generate_fmu
-from pliant.export.links import export_link as export_link
+from pliant.export.link_writers import export_link as export_link
 from pliant.export.matlab import generate_matlab as generate_matlab
 from pliant.export.python import generate_python as generate_python
 from pliant.formulations.dual_screw.printed_procedure import PrintedArm as PrintedArm

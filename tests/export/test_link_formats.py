@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 
 from pliant import Dynamics, Joint, Link, ModelError, Robot, load
 from pliant.bodies.modal_form import link_modal
-from pliant.export.links import export_link
+from pliant.export.link_writers import export_link
 from pliant.model.readers.interface_form import from_interface_form, interface_form
 from pliant.model.readers.sid_text import read_sid, write_sid
 from pliant.model.readers.solid_links import modal_data

@@ -68,7 +68,7 @@ class RestingLines:
 
     @cached_property
     def holding(self) -> tuple[int, ...]:
-        """Those that hold their length, by their place in the list."""
+        """Actuators that hold their length, by their place in the list."""
         every = enumerate(self.actuators)
         return tuple(k for k, each in every if each.pushes.at_rest(1.0) is None)
 

@@ -164,7 +164,7 @@ class Harmonics(NamedTuple):
 
     @property
     def sigma(self) -> float | None:
-        """Of cosh z - cos z - sigma (sinh z - sin z), up to a factor; None for shapes that are not clamped at z = 0."""
+        """Sigma of cosh z - cos z - sigma (sinh z - sin z); None for shapes that are not clamped at z = 0."""
         c1, c2, c3, c4 = self.c
         size = max(map(abs, self.c))
         clamped = abs(c1 + c2) <= 1e-9 * size and abs(c3 + c4) <= 1e-9 * size and abs(c1) > 1e-9 * size

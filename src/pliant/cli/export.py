@@ -108,7 +108,7 @@ def export(
 
         typer.echo(f"link it with: {compile_line(written[0].stem)}")
     if bench:
-        from pliant.export.bench import timed
+        from pliant.export.function_times import timed
         from pliant.export.signatures import FUNCTIONS
 
         try:

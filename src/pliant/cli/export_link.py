@@ -21,8 +21,8 @@ def export_link(
 ) -> None:
     """Write a flexible link for another program: beams, solids and modal data alike."""
     import pliant
-    from pliant.export.links import ENDINGS
-    from pliant.export.links import export_link as write
+    from pliant.export.link_writers import ENDINGS
+    from pliant.export.link_writers import export_link as write
 
     if format not in ENDINGS:
         refuse(f"--format {format!r}: it must be one of {', '.join(ENDINGS)}")

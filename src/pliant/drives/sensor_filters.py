@@ -109,7 +109,7 @@ class SensorFilters(Load):
 
 
 def filtered_sensors(sensors: Sequence[Sensor]) -> tuple[Sensor, ...]:
-    """Those that have a filter."""
+    """Sensors that have a filter."""
     return tuple(sensor for sensor in sensors if sensor.filter is not None)
 
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from pliant.engine.compile.c_code import number
-from pliant.export.bench import COMPILERS
 from pliant.export.c import generate_c
 from pliant.export.c_steps import named
 from pliant.export.fmu_code import OPTIONAL, WRAPPER
+from pliant.export.function_times import COMPILERS
 from pliant.export.functions import Model, c_identifier, model, target, version
 from pliant.files import written
 from pliant.model.description.actuators import refuse_lines

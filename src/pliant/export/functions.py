@@ -21,7 +21,7 @@ from pliant.engine.compile.statements import is_whole
 from pliant.engine.trace.program import Kernel, RolledProgram
 from pliant.engine.trace.roller import rolled, whole
 from pliant.engine.trace.structure import Slot, split_tree, structure_key
-from pliant.export.algorithms import (
+from pliant.export.exported_algorithms import (
     CompositeMass,
     GapAccelerations,
     GapRates,

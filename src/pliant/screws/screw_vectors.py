@@ -105,16 +105,16 @@ class Screw:
     # ---- seen from elsewhere
 
     def about(self, point: ArrayLike) -> Screw:
-        """The same screw about another reference point, which is seen from the old one, (4)."""
+        """This screw about another reference point, which is seen from the old one, (4)."""
         p = numbers("point", point, (3,))
         return Screw(self.direction, self.moment - np.cross(p, self.direction))
 
     def turned(self, R: SO3) -> Screw:
-        """The same screw in axes in which its own are turned by R, (3)."""
+        """This screw in axes in which its own are turned by R, (3)."""
         return Screw(R.A @ self.direction, R.A @ self.moment)
 
     def in_frame(self, T: SE3) -> Screw:
-        """The same screw in the frame in which its own frame (axes and reference point) has the pose T, (2)."""
+        """This screw in the frame in which its own frame (axes and reference point) has the pose T, (2)."""
         turned = self.turned(SO3(T.A))
         return turned.about(-T.r)
 

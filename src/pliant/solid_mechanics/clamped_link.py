@@ -239,7 +239,7 @@ class ClampedLink:
         return self.orthonormal(np.concatenate(columns, axis=1))
 
     def orthonormal(self, V: Array) -> ShapeBasis:
-        """The same space by shapes with unit mass and diagonal stiffness; sums of others are dropped."""
+        """The space of some shapes by shapes with unit mass and diagonal stiffness; sums of others are dropped."""
         from scipy.linalg import eigh
 
         K = V.T @ (self.K @ V)

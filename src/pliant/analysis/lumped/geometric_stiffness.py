@@ -195,7 +195,7 @@ class LinkGeometry:
 
 
 class ReducedGeometry:
-    """The same of a link by its own coordinates: what wrenches on its places do; its mass is in its equations."""
+    """Geometric stiffness of a link by its own coordinates, from wrenches on its places."""
 
     def __init__(self, link: ReducedLink) -> None:
         self.link = link

@@ -77,7 +77,7 @@ class LedFrames:
         return FramePoses(poses.position + moved[..., :3], rotations(moved[..., 3:]) @ poses.rotation)
 
     def distances(self, rows: Floats) -> Floats:
-        """Of the frame that is farthest off (N,), m."""
+        """Distance of the frame that is farthest off (N,), m."""
         each = rows.reshape(len(rows), len(self.names), -1)
         return np.asarray(np.linalg.norm(each, axis=2).max(axis=1))
 

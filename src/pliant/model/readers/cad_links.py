@@ -61,7 +61,7 @@ class SolidBody:
 
     @property
     def frequencies(self) -> Array:
-        """Of the link clamped at its root with free frames, Hz; one for each coordinate."""
+        """Frequencies of the link clamped at its root with free frames, Hz, one for each coordinate."""
         return self.reduced.basis.hz
 
     def save(self, path: str | os.PathLike[str]) -> None:

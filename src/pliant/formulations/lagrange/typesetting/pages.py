@@ -158,7 +158,7 @@ def _parts(eq: Equations, steps: bool = False) -> Iterator[PagePart]:
         entries = tuple(PageEntry(c.latex, c.name, value) for c, value in defined)
         yield PagePart("Modal integrals", "By the parameters of their links.", entries)
     if steps:
-        from pliant.formulations.lagrange.typesetting.steps import steps_before, steps_between
+        from pliant.formulations.lagrange.typesetting.derivation_steps import steps_before, steps_between
 
         yield from steps_before(eq)
     remark = "Entries not listed are zero"
