@@ -73,7 +73,7 @@ def test_files_know_its_key(file, tmp_path):
             r"bad.yaml, line 6: links\[0\] 'swing': twist_bar.mass is -3 kg; it must be positive",
         ),
         ("x: 0.4", "x: 1.4", "between 0 and the length 0.8 m"),
-        ("    frames", "    rigid: {mass: 1}\n    frames", "at most one of rigid, beam, modal, fe and twist_bar"),
+        ("    frames", "    rigid: {mass: 1}\n    frames", "at most one of rigid, beam, modal, fe, cad and twist_bar"),
     ],
 )
 def test_mistakes_are_told_with_their_place(tmp_path, old, new, words):

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 import zoo
 from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.engine.compile.c_code import c_function, comment, number, signature, stumpff_function, table
+from pliant.engine.compile.c_code import (
+    RESTRICT_DEFINED,
+    c_function,
+    comment,
+    number,
+    signature,
+    stumpff_function,
+    table,
+)
 from pliant.engine.compile.statements import (
     link_rows,
     stages,
@@ -197,7 +205,7 @@ def test_compiled_c_equals_the_passes_on_floats(compiler, tmp_path, algorithm, m
     function = c_function(program, "f", algorithm.inputs, "result", defaults="defaults")
     values = [*arm.tree.gravity.tolist(), *program.constants]
     kernels = [kernel for each in program.passes for kernel in each.kernels]
-    parts = ["#include <math.h>\n", f"{function.prototype};\n"]
+    parts = ["#include <math.h>\n", RESTRICT_DEFINED, f"{function.prototype};\n"]
     parts += [table(f"static const double defaults[{len(values)}]", map(number, values))]
     parts += [stumpff_function(k) for k in stumpff_used(kernels)]
     (tmp_path / "f.c").write_text("\n".join([*parts, function.text]))

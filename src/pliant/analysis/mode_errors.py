@@ -42,8 +42,11 @@ def mode_errors(found: ModeSet, count: int | None = None) -> Floats:
     arm = found.arm
     errors = np.full(len(found) if count is None else min(count, len(found)), np.nan)
     told = [k for k in range(len(errors)) if found.squares[k] > 0]
-    beams = [m for m in arm.mechanism.members if m.body.size and words_of(m.link, arm.robot).has_axis]
-    if not told or not beams or arm.robot.actuators or np.iscomplexobj(found.shapes):
+    bending = {m.name: words_of(m.link, arm.robot) for m in arm.mechanism.members if m.body.size}
+    beams = [m for m in arm.mechanism.members if m.name in bending and bending[m.name].has_axis]
+    # a body with an axis that does not know its sections tells nothing
+    known = beams and all(bending[m.name].knows_sections for m in beams)
+    if not told or not known or arm.robot.actuators or np.iscomplexobj(found.shapes):
         return errors
     shapes, squares = np.asarray(found.shapes[:, told], dtype=float).T, found.squares[told]
     masses = np.einsum("ki,ij,kj->k", shapes, arm.mass_matrix(found.q), shapes)
@@ -54,7 +57,7 @@ def mode_errors(found: ModeSet, count: int | None = None) -> Floats:
     moving, resting = link_loads(arm, q, still, a, closing), link_loads(arm, q, still, still, none)
     total = np.zeros(len(told))
     for member in beams:
-        words = words_of(member.link, arm.robot)
+        words = bending[member.name]
         total += _missed(words, moving[member.name], resting[member.name], *(x[:, member.elastic] for x in (a, shapes)))
     errors[told] = np.sqrt(1.0 + total / (squares * masses)) - 1.0
     return errors

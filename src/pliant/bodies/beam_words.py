@@ -104,6 +104,8 @@ class SegmentOutline(OutlinePiece):
 class BeamWords(BodyWords):
     """A beam, straight or curved, of any bending and discretisation."""
 
+    knows_sections = True
+
     has_bending_key: ClassVar[bool] = True
     cures: ClassVar[Mapping[str, str]] = {
         "linear": "write bending: second-order or exact, or split the beam with pieces:",

@@ -199,6 +199,8 @@ class BodyWords(ABC):
     """What to do where linear or second-order bending is left."""
     cure_prefix: ClassVar[str] = "a beam with "
     """Before `bending: exact` in a remedy."""
+    knows_sections: ClassVar[bool] = False
+    """Whether it knows what loads do in its sections: ``section_forces``."""
 
     def __init__(self, link: Link, robot: Robot | None = None) -> None:
         self.link, self.robot = link, robot

@@ -133,9 +133,8 @@ class LinearModel:
     def _direct(self, outputs: Sequence[str]) -> Floats:
         """How outputs depend on efforts, other than by accelerations (outputs, inputs)."""
         rows = (self.output_row(name).tau for name in outputs)
-        return np.array([np.zeros(len(self.inputs)) if row is None else row for row in rows]).reshape(
-            -1, len(self.inputs)
-        )
+        found = [np.zeros(len(self.inputs)) if row is None else row for row in rows]
+        return np.array(found).reshape(len(outputs), len(self.inputs))
 
     def _levels(self, outputs: Sequence[str]) -> tuple[Floats, Floats, Floats]:
         """How outputs depend on x, x' and x'' of the independent coordinates (outputs, m) each."""
