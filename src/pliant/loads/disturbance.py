@@ -121,11 +121,10 @@ class FrameWrench(Windowed):
         force, moment = list(signals[:3]), list(signals[3:])
         return Action(frame_forces(self.place, q, force, moment, numbers, follows=self.follows))
 
-    def wrenches(self, times: Floats, q: Floats, v: Floats, z: Floats) -> Floats:
-        given = self.signals(times)
+    def wrenches(self, q: Floats, v: Floats, z: Floats, signals: Floats) -> Floats:
         if not self.follows:
-            return given
-        turned = np.einsum("kab,kcb->kca", self.arm.pose(self.frame, q).rotation, given.reshape(-1, 2, 3))
+            return signals
+        turned = np.einsum("kab,kcb->kca", self.arm.pose(self.frame, q).rotation, signals.reshape(-1, 2, 3))
         return np.asarray(turned.reshape(-1, 6))
 
 

@@ -46,9 +46,9 @@ class Load(Law):
         """Whether it is touched at positions (rows, n), of each row."""
         return np.zeros(len(q), dtype=bool)
 
-    def wrenches(self, times: Floats, q: Floats, v: Floats, z: Floats) -> Floats:
+    def wrenches(self, q: Floats, v: Floats, z: Floats, signals: Floats) -> Floats:
         """Forces and moments on its frames at several instants, base axes (times, 6 frames)."""
-        return np.zeros((len(times), 6 * len(self.frames)))
+        return np.zeros((len(q), 6 * len(self.frames)))
 
     def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
         """Generalised forces (n,), rates of its states, powers lost and supplied; r are signals, then own states."""

@@ -143,11 +143,11 @@ class PointLoads(Load):
         stored, lost, supplied = (sum((each[k] for each in found), 0.0) for k in (2, 3, 4))
         return Action(forces, rates, stored, lost, supplied)
 
-    def wrenches(self, times: Floats, q: Floats, v: Floats, z: Floats) -> Floats:
+    def wrenches(self, q: Floats, v: Floats, z: Floats, signals: Floats) -> Floats:
         """Forces and moments on the frames of links, base axes (times, 6 frames)."""
-        columns = [list(np.ascontiguousarray(table.T)) for table in (q, v, z, self.signals(times))]
+        columns = [list(np.ascontiguousarray(table.T)) for table in (q, v, z, signals)]
         with np.errstate(all="ignore"):
             found, _ = self._acted(columns[0], columns[1], columns[2], columns[3], list(self.gains))
         every = [wrench for each in found for wrench in each.wrenches]
         flat = [x for k in self.on_links for part in every[k] for x in part]
-        return table_of(flat, len(times))
+        return table_of(flat, len(q))

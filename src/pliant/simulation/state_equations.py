@@ -23,7 +23,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.stepping.layout import StateLayout
 from pliant.formulations.loops.dense_forms import condition_of
 from pliant.formulations.loops.loops import LoopError
-from pliant.laws import Action, LawState, supplied_power
+from pliant.laws import Action, LawState, on_columns, supplied_power
 from pliant.loads.load import Load
 from pliant.spatial.attitude import is_far, recentred
 from pliant.trajectories.path import Desired, Path
@@ -340,12 +340,13 @@ class StateEquations:
         force = np.zeros((len(times), self.arm.size if self.loads else 0))
         stored, wrenches = np.zeros((len(times), 1)), [np.zeros((len(times), 0))]
         for load, own in zip(self.loads, self._own[1:], strict=True):
-            found = load.along(times, q, v, x[:, own])
+            signals = load.signals(times)
+            found = on_columns(load, q, v, x[:, own], signals, load.gains)
             stored[:, 0] += found.balanced
             if load in self.acting:
                 force += found.efforts
             if load.frames:
-                wrenches.append(load.wrenches(times, q, v, x[:, own]))
+                wrenches.append(load.wrenches(q, v, x[:, own], signals))
         return LoadsAlong(force, stored, np.hstack(wrenches))
 
     def recentred(self, y: Floats) -> tuple[Floats, Callable[[Floats], Floats]] | None:
