@@ -386,7 +386,9 @@ def test_a_case_that_kills_its_worker_is_the_only_one_that_is_lost(robot, tmp_pa
     distributed = pytest.importorskip("distributed")
     masses = lethal_cases()
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         # otherwise each task is tried three times more
@@ -419,7 +421,9 @@ def test_a_cluster_loses_nothing_though_a_worker_is_killed(robot, tmp_path):
     distributed = pytest.importorskip("distributed")
     vary = {PLACE: [0.5, 1.5, 0.7, 0.9]}
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         do = partial(deadly, marker=tmp_path / "once")
